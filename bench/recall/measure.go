@@ -44,6 +44,9 @@ type set struct {
 	now          time.Time
 }
 
+// today is when the questions are asked, so that the figures are the same on every day.
+var today = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
 func load() (*set, error) {
 	turns, err := readLines[turn]("turns.jsonl")
 	if err != nil {
@@ -53,7 +56,7 @@ func load() (*set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &set{turns: len(turns), indexes: map[string]*engine.Index{}, of: map[string]string{}, now: time.Now()}
+	s := &set{turns: len(turns), indexes: map[string]*engine.Index{}, of: map[string]string{}, now: today}
 	analyzer := text.NewAnalyzer()
 	for i, t := range turns {
 		if s.indexes[t.Conversation] == nil {
@@ -144,6 +147,7 @@ func variants() []variant {
 		{"weak words", func(to *engine.Weights, from engine.Weights) { to.Weak, to.DateWord = from.Weak, from.DateWord }},
 		{"similar spelling", func(to *engine.Weights, from engine.Weights) { to.Grams = from.Grams }},
 		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin = from.Kin }},
+		{"similar words", func(to *engine.Weights, from engine.Weights) { to.Similar = from.Similar }},
 		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Reply, to.Before = from.Reply, from.Before }},
 		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},
 		{"speaker", func(to *engine.Weights, from engine.Weights) {

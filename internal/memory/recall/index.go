@@ -40,6 +40,8 @@ type Index struct {
 	grams  []uint64  // by word: see gramsOf; 0 for irregular words
 	others []spelled // irregular words
 
+	meanings []vectors.Word // by word; nil without vectors
+
 	agents, sessions, kinds, tags, speakers names
 
 	orders   []order // by session
@@ -386,7 +388,7 @@ func (x *Index) compact() {
 	}
 	x.slots, x.docs, x.alive, x.records, x.dead = y.slots, y.docs, y.alive, y.records, 0
 	x.all, x.windows, x.limited, x.directions = y.all, y.windows, y.limited, y.directions
-	x.terms, x.words, x.grams, x.others = y.terms, y.words, y.grams, y.others
+	x.terms, x.words, x.grams, x.others, x.meanings = y.terms, y.words, y.grams, y.others, y.meanings
 	x.orders, x.unsorted = y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
@@ -416,7 +418,7 @@ func (x *Index) Bytes() int64 {
 		int64(cap(x.alive)) + 4*int64(cap(x.all.turns)+cap(x.all.speaks)) +
 		int64(cap(x.windows))*int64(unsafe.Sizeof(window{})) +
 		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Packed{})) +
-		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 8*int64(cap(x.grams)) + int64(cap(x.others))*int64(unsafe.Sizeof(spelled{})) +
+		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 8*int64(cap(x.grams)) + 2*int64(cap(x.meanings)) + int64(cap(x.others))*int64(unsafe.Sizeof(spelled{})) +
 		int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 

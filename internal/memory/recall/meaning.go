@@ -29,6 +29,9 @@ const (
 	fewMemories = 10
 )
 
+// leastNear returns the cosine from which one of n memories is found by its meaning alone.
+func leastNear(n int) float64 { return leastCosine + moreCosine*min(1, fewMemories/float64(n)) }
+
 // of returns by how much a memory is nearer than the others, in standard deviations above meaningFloor.
 func (l *likeness) of(slot int32) float64 {
 	if len(l.dots) == 0 {
@@ -83,7 +86,7 @@ func (s *search) compareMeanings() {
 	}
 	s.like = likeness{
 		dots: dots, mean: mean, scale: scale,
-		floor: vectors.One * vectors.One * (leastCosine + moreCosine*min(1, fewMemories/n)),
+		floor: vectors.One * vectors.One * leastNear(s.count),
 	}
 }
 

@@ -336,6 +336,9 @@ func (s *search) grow(p *plan) {
 				found[like.word] = max(found[like.word], w.Grams*like.weight)
 			}
 		}
+		for _, near := range s.similarMeanings(p, wd) {
+			found[near.word] = max(found[near.word], near.weight)
+		}
 		for n, weight := range found {
 			wd.related = append(wd.related, related{n, weight})
 		}

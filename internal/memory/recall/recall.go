@@ -90,6 +90,7 @@ type Weights struct {
 	NameInText float64 // a speaker's name in a text, which usually addresses the speaker
 	Grams      float64 // a word of similar spelling
 	Kin        float64 // a word of nearly the same meaning
+	Similar    float64 // a word near to one that no memory contains, by its vector: at most this share
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
 
 	Reply  float64 // share of the words of the turn before, if it asks a question
@@ -120,11 +121,11 @@ func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, DateWord: 0.4,
-	Reply: 0.75, Before: 0.54,
-	Session: 0.66, Speaker: 2.62, Date: 9.08, Answer: 0.34, Time: 2.13,
-	Meaning: 1.35, Beside: 0.68, Around: 0.37,
-	Tells: 0.33, Chats: 0.42, Names: 0.6, Number: 0.57, Asks: 1.6, Content: 2.25,
+	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, Similar: 0.3, DateWord: 0.4,
+	Reply: 0.74, Before: 0.53,
+	Session: 0.63, Speaker: 2.5, Date: 8.99, Answer: 0.32, Time: 2,
+	Meaning: 1.22, Beside: 0.69, Around: 0.32,
+	Tells: 0.37, Chats: 0.47, Names: 0.66, Number: 0.6, Asks: 1.62, Content: 1.83,
 }
 
 // Plain are the weights of BM25 alone, for comparison.

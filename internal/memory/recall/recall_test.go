@@ -503,3 +503,33 @@ func TestOtherAgentsLanguagesLeaveNoTrace(t *testing.T) {
 		}
 	}
 }
+
+// A word that no memory contains finds memories with a word that is near to it, if there are more than a few.
+func TestWordsThatNoMemoryContainsAreReplaced(t *testing.T) {
+	t.Parallel()
+	texts := []string{"Rosa brought her cello"}
+	for len(texts) < 60 {
+		texts = append(texts, fmt.Sprintf("They painted fence number %d on a Sunday", len(texts)))
+	}
+	related := func(texts []string, query string) (sum float64) {
+		for _, h := range found(facts(texts...), recall.Query{Text: query, Limit: 100, Now: now, Explain: true}) {
+			if h.ID == "m1" {
+				sum = h.Why.Related
+			}
+		}
+		return sum
+	}
+	const query = "violin"
+	if related(texts, query) == 0 {
+		t.Error("a cello is not related to a violin")
+	}
+	if got := related(texts[:10], query); got != 0 {
+		t.Errorf("among ten memories, a cello has %v of a violin", got)
+	}
+	if got := related(append(slices.Clone(texts), "The violin is out of tune"), query); got != 0 {
+		t.Errorf("a cello has %v of a violin that another memory contains", got)
+	}
+	if related(texts, "Which xqzzy is it?") != 0 {
+		t.Error("an unknown word is replaced")
+	}
+}

@@ -46,6 +46,9 @@ func (x *Index) addWord(w word, grams uint64) {
 		grams = 0
 	}
 	x.words, x.grams = append(x.words, w), append(x.grams, grams)
+	if x.vectors {
+		x.meanings = append(x.meanings, meaningOf(w.term))
+	}
 }
 
 // termIn returns the term of a word in a language. In English, it is the stem, that of the regular form for irregular words, or the

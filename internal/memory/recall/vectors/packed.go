@@ -36,6 +36,15 @@ func (v *Vector) Packed() (p Packed) {
 	return p
 }
 
+// vector returns the Vector that p packs.
+func (p *Packed) vector() *Vector {
+	var v Vector
+	for i := range v {
+		v[i] = int8(byte(p[i/8]>>(8*(i%8))) ^ 128)
+	}
+	return &v
+}
+
 // Factor is a Vector that is multiplied with many others.
 type Factor struct {
 	even, odd [Dimensions / 8]uint64
@@ -57,14 +66,17 @@ func (v *Vector) Factor() (f Factor) {
 
 // Dots sets dots to the products with each vector of a list, as the function Dot computes them.
 func (f *Factor) Dots(list []Packed, dots []int32) {
-	even, odd, offset := f.even, f.odd, f.offset
 	dots = dots[:len(list)]
 	for i := range list {
-		p := &list[i]
-		sum := (p[0]&lower)*even[0] + (p[0]>>8&lower)*odd[0]
-		sum += (p[1]&lower)*even[1] + (p[1]>>8&lower)*odd[1]
-		sum += (p[2]&lower)*even[2] + (p[2]>>8&lower)*odd[2]
-		sum += (p[3]&lower)*even[3] + (p[3]>>8&lower)*odd[3]
-		dots[i] = int32(int64(sum-offset) >> 48)
+		dots[i] = f.dot(&list[i])
 	}
+}
+
+// dot returns the product with one vector.
+func (f *Factor) dot(p *Packed) int32 {
+	sum := (p[0]&lower)*f.even[0] + (p[0]>>8&lower)*f.odd[0]
+	sum += (p[1]&lower)*f.even[1] + (p[1]>>8&lower)*f.odd[1]
+	sum += (p[2]&lower)*f.even[2] + (p[2]>>8&lower)*f.odd[2]
+	sum += (p[3]&lower)*f.even[3] + (p[3]>>8&lower)*f.odd[3]
+	return int32(int64(sum-f.offset) >> 48)
 }

@@ -115,6 +115,31 @@ func (t *table) row(n int) *[Dimensions]byte {
 	return (*[Dimensions]byte)(file[start:])
 }
 
+// directions returns the direction of each word by its number, and at 0 that of no word. It takes some milliseconds, on the first use.
+var directions = sync.OnceValue(func() *[Words + 1]Packed {
+	t, all := loaded(), new([Words + 1]Packed)
+	var none Vector
+	all[0] = none.Packed()
+	for n := range Words {
+		v := directionOf(t.row(n))
+		all[n+1] = v.Packed()
+	}
+	return all
+})
+
+// directionOf returns the direction of a row.
+func directionOf(row *[Dimensions]byte) (v Vector) {
+	length := 0.0
+	for i := range Dimensions {
+		length += float64(int8(row[i])) * float64(int8(row[i]))
+	}
+	factor := One / math.Sqrt(length)
+	for i := range Dimensions {
+		v[i] = int8(math.Round(float64(int8(row[i])) * factor))
+	}
+	return v
+}
+
 // Sum adds up the vectors of words.
 type Sum struct {
 	sum [Dimensions]float32
@@ -126,6 +151,16 @@ type Word struct{ number uint16 } // from 1
 // Find finds a word in lower case.
 func Find(word string) Word {
 	return Word{uint16(loaded().number(strings.TrimSuffix(word, "'s")) + 1)}
+}
+
+// Products sets products to the product of the directions of w and of each of words: One² times their cosine, or 0 for no word.
+func (w Word) Products(words []Word, products []int32) {
+	all := directions()
+	factor := all[w.number].vector().Factor()
+	products = products[:len(words)]
+	for i, other := range words {
+		products[i] = factor.dot(&all[other.number])
+	}
 }
 
 // Add adds a word in lower case. Other words than those of the table add nothing.

@@ -136,3 +136,19 @@ func BenchmarkSum(b *testing.B) {
 		direction("we moved to a small flat near the river last spring because my sister lives there")
 	}
 }
+
+func TestProductsAreThoseOfDirections(t *testing.T) {
+	t.Parallel()
+	words := []Word{Find("cello"), Find("xqzzy"), Find("violin"), Find("fence")}
+	products := make([]int32, len(words))
+	Find("violin").Products(words, products)
+	if products[1] != 0 {
+		t.Errorf("an unknown word has the product %d", products[1])
+	}
+	if one := One * One; math.Abs(float64(products[2])-float64(one)) > 0.02*float64(one) {
+		t.Errorf("a word has the product %d with itself, want about %d", products[2], one)
+	}
+	if products[0] < 2*max(products[3], 0) || products[0] < One*One/2 {
+		t.Errorf("violin has the product %d with cello and %d with fence", products[0], products[3])
+	}
+}
