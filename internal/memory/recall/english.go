@@ -473,6 +473,180 @@ const kinGroups = `
 	relative family >> mother father sister brother aunt uncle cousin grandmother grandfather son daughter
 	furniture >> sofa couch table chair bed desk shelf
 	device gadget >> phone laptop tablet camera headphones
+	accident crash collision
+	luggage baggage suitcase
+	luggage > bag backpack
+	rent rental lease
+	tenant renter
+	headache migraine
+	caffeine >> coffee espresso cola
+	alcohol >> wine beer whisky gin vodka
+	contest competition tournament
+	medal trophy
+	award > medal trophy
+	injury > fracture broken ligament wound cut bruise
+	fracture broken
+	surgery operation
+	nurse carer caregiver
+	sleep nap asleep
+	sleep > insomnia
+	awake wake
+	age > old
+	neighborhood area district
+	street road lane avenue
+	address > street road
+	oven stove cooker
+	heating boiler radiator heater
+	electricity power
+	rug carpet
+	sofa couch settee
+	wardrobe closet
+	rubbish trash garbage
+	motorbike motorcycle
+	train railway
+	boat ship ferry
+	harbor port
+	bill invoice
+	fee charge
+	discount reduction
+	lend loan borrow
+	save savings
+	membership subscription
+	password login
+	upgrade update
+	broken faulty defect damaged
+	replace replacement swap exchange
+	complain complaint
+	customer client
+	deadline due
+	promotion promoted raise
+	fired dismissed sacked
+	resign quit
+	presentation speech lecture
+	essay thesis assignment homework
+	grade mark score result
+	pupil student
+	nursery kindergarten daycare
+	newborn baby infant
+	pregnant pregnancy expecting
+	engaged engagement
+	divorce separated
+	died death funeral
+	quarrel argument fight dispute
+	apologize apology sorry
+	intend plan
+	own have
+	receive get
+	lesson class
+	sing singer choir song
+	concert gig
+	theater play drama
+	museum gallery exhibition
+	sew knit crochet
+	pottery ceramics clay
+	writer author
+	newspaper magazine
+	story tale
+	swim pool
+	ski snowboard
+	trainer coach
+	match game
+	team club
+	snack treat
+	treat >> chocolate candy cake cookies
+	taste flavor
+	fruit >> apple pear banana orange lemon grape cherry plum strawberry raspberry peach
+	vegetable >> carrot potato tomato onion pepper spinach cabbage bean pea cucumber lettuce
+	meat >> beef pork lamb chicken ham sausage bacon
+	nut >> peanut almond cashew walnut hazelnut pistachio
+	seafood >> shrimp crab lobster mussel oyster
+	insect >> bee wasp ant mosquito spider
+	bee honey hive
+	rescue shelter
+	allotment garden
+	noise sound
+	smell odor scent
+	cold chilly freezing
+	warm hot heat
+	wet damp
+	thief steal stolen theft robbery burglary
+	lost missing
+	glasses spectacles
+	tooth > dentist
+	vision sight eye
+	rash eczema
+	diabetes insulin
+	asthma inhaler
+	dizzy faint
+	fall tripped
+	vaccine vaccination jab
+	dose dosage
+	nightmare dream
+	remember memory
+	lonely alone
+	ashamed embarrassed
+	jealous envy
+	worried worry anxious concern
+	calm peaceful
+	surprised shocked
+	bored boring
+	funny joke
+	cry tears
+	annual yearly
+	frequently often
+	rarely seldom
+	usually normally
+	recently lately
+	allow permit permission
+	forbid ban
+	rule regulation
+	lawyer attorney solicitor
+	contract agreement
+	sign signature
+	apply application
+	language >> spanish french german italian portuguese russian arabic chinese japanese korean
+	speak talk
+	conversation chat
+	letter note message
+	guest visitor
+	invite invitation
+	decorate decoration
+	build builder construction
+	renovate renovation builder
+	lift elevator
+	cheap inexpensive
+	expensive costly
+	clean tidy
+	laundry wash
+	haircut hairdresser barber
+	jewelry >> ring necklace bracelet earrings
+	bag handbag purse
+	shoe >> boot sandal sneaker
+	coat jacket
+	sweater jumper pullover
+	annoy irritate
+	speech speaking
+	reason because
+	cause trigger
+	avoid refuse
+	rescue save
+	nickname title
+	habit routine
+	symptom >> numb itchy swelling swollen vomiting sneezing
+	body >> shoulder knee back hip ankle wrist elbow neck foot
+	collect pick
+	rental >> hire
+	promise agree
+	injured hurt
+	taught teacher lesson
+	diet > food
+	procedure operation surgery
+	instrument >> harp banjo ukulele clarinet accordion
+	vehicle >> tractor bus tram train scooter
+	tool >> hammer drill saw ladder
+	material >> wood wool cotton leather silk glass clay metal
+	weather >> sunny cloudy windy fog
+	boat >> canoe kayak sail
 	clothes clothing >> jacket coat jeans sweater hat
 `
 

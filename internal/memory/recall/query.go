@@ -69,7 +69,7 @@ func (s *search) plan(q *Query) *plan {
 
 // faint is the weight of stop words in other languages than English. Without vectors, a question often shares no other word with its
 // answer; then the signals that are not about words decide among the memories that stop words find.
-const faint = 0.05
+const faint = 0.1
 
 // languageOf returns the language of a query: that of most of its stop words, and in doubt that of most of the admitted memories.
 func (s *search) languageOf(tokens []text.Token) text.Language {

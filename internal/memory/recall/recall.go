@@ -121,11 +121,11 @@ func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.4, Similar: 0.3, DateWord: 0.4,
+	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.6, Similar: 0.3, DateWord: 0.4,
 	Reply: 0.74, Before: 0.53,
-	Session: 0.63, Speaker: 2.5, Date: 8.99, Answer: 0.32, Time: 2,
-	Meaning: 1.22, Beside: 0.69, Around: 0.32,
-	Tells: 0.37, Chats: 0.47, Names: 0.66, Number: 0.6, Asks: 1.62, Content: 1.83,
+	Session: 0.6, Speaker: 2.45, Date: 8.89, Answer: 0.3, Time: 1.96,
+	Meaning: 1.17, Beside: 0.66, Around: 0.3,
+	Tells: 0.37, Chats: 0.47, Names: 0.64, Number: 0.6, Asks: 1.59, Content: 1.76,
 }
 
 // Plain are the weights of BM25 alone, for comparison.
