@@ -647,6 +647,222 @@ const kinGroups = `
 	material >> wood wool cotton leather silk glass clay metal
 	weather >> sunny cloudy windy fog
 	boat >> canoe kayak sail
+	print printer
+	printer > toner ink
+	screen monitor display
+	cable wire cord
+	internet wifi network
+	internet > router
+	file document
+	delete remove erase
+	install installation setup
+	restart reboot
+	virus malware
+	app software program
+	battery > charger
+	charge charger
+	access permission
+	blocked locked
+	slow lag
+	backup copy
+	bath shower
+	crutch stick cane
+	wheelchair > walker
+	appetite hunger hungry
+	thirst thirsty
+	fever temperature
+	confused confusion
+	dementia alzheimer
+	restless agitated
+	handover shift
+	deaf hearing
+	denture teeth
+	scan xray mri
+	referral specialist
+	specialist >> cardiologist dermatologist neurologist surgeon
+	organ >> heart liver kidney lung stomach
+	breath breathing
+	physio physiotherapy physiotherapist
+	pulse heartbeat
+	stopover layover
+	reservation booking
+	reserve book
+	accommodation >> hostel inn guesthouse lodge
+	currency >> euro dollar pound yen franc
+	itinerary route
+	guide tour
+	holiday > christmas easter
+	abroad overseas
+	island > beach
+	scholarship grant
+	dorm dormitory
+	roommate flatmate
+	semester term
+	subject major
+	subject >> physics chemistry biology history geography economics
+	graduation degree
+	internship placement
+	intern trainee apprentice
+	hire recruit
+	department team
+	director ceo chairman head
+	delay postpone
+	delayed late
+	launch release
+	warehouse depot
+	workplace office
+	niece nephew > sibling
+	baptism christening
+	chore housework
+	toy > doll lego puzzle
+	teenager adolescent
+	twin > sibling
+	recipe dish
+	bake oven
+	ingredient >> flour sugar butter egg salt yeast
+	spice >> cinnamon pepper ginger saffron cumin
+	herb >> basil parsley mint thyme rosemary
+	drink >> lemonade cocoa milk water smoothie
+	breakfast >> porridge cereal toast
+	container >> box jar bottle bag bucket
+	footwear shoe
+	fabric cloth material
+	season >> monsoon
+	sea >> atlantic pacific mediterranean baltic
+	river >> rhine danube thames nile
+	mountain >> alps andes himalaya
+	planet >> mars venus jupiter saturn
+	star > telescope
+	telescope > stars astronomy
+	microscope > lab
+	camera > lens photo
+	saving > fund
+	bank > account
+	tax > income
+	retire retirement pension
+	inherit inheritance
+	donate donation charity
+	crowd audience
+	applause clap
+	stage > theater concert
+	actor actress
+	director > film
+	band > drummer singer guitarist
+	practice rehearsal rehearse
+	tune song melody
+	poem poetry poet
+	diary journal
+	chapter book
+	translate translation
+	fluent > speak
+	accent > speak
+	nervous anxious
+	brave courage
+	clever smart intelligent
+	lazy idle
+	strict stern
+	polite rude
+	generous kind
+	patient calm
+	superstition > lucky
+	luck lucky
+	bet wager
+	prank joke
+	disguise costume
+	hat helmet
+	umbrella rain
+	lamp light
+	candle light
+	curtain blind
+	pillow cushion
+	blanket duvet
+	mattress bed
+	fridge freezer
+	dishes dishwasher
+	vacuum clean
+	tap faucet
+	pipe leak
+	basement cellar
+	attic loft
+	balcony terrace
+	yard garden
+	fence hedge
+	lawn grass
+	seed sow
+	harvest crop
+	tomato > garden
+	weed garden
+	compost soil
+	pest > mouse rat slug snail aphid
+	chicken hen rooster
+	horse pony
+	leash lead
+	kennel shelter
+	nest bird
+	bird >> heron owl robin sparrow eagle swan duck goose crow pigeon
+	tree >> oak pine birch apple maple willow
+	flower >> lily daisy orchid lavender peony
+	dog breed >> beagle poodle greyhound labrador terrier spaniel dachshund collie
+	cat >> tabby siamese
+	gem stone > ruby emerald sapphire pearl diamond
+	metal >> gold silver copper iron steel bronze
+	hospital > ward
+	ambulance emergency
+	emergency > ambulance
+	blood > bleeding
+	stitches sewn
+	cramp spasm
+	itch rash
+	hay pollen
+	lactose milk dairy
+	dairy >> milk cheese yogurt butter cream
+	salt salty
+	vegan vegetarian
+	religion >> muslim christian jewish buddhist hindu
+	priest pastor vicar
+	pray prayer
+	vote election
+	mayor council
+	soldier army
+	war veteran
+	crime > theft robbery murder
+	prison jail
+	evidence proof
+	ghost haunted
+	parking park
+	petrol gas fuel
+	brake pedal
+	license licence
+	queue line
+	ticket fare
+	platform track
+	pilot captain crew
+	tent camp
+	rope climb
+	boot hike
+	compass map
+	summit peak
+	snow ski
+	wave surf
+	dive diving
+	marathon run
+	goal score
+	referee umpire
+	stadium arena
+	opponent rival
+	training practice
+	muscle strength
+	stretch yoga
+	bike > helmet
+	kilometer mile distance
+	weigh weight
+	measure size
+	hour minute
+	century decade
+	noon midday
+	dawn sunrise
+	dusk sunset
+	weekday > monday tuesday wednesday thursday friday
 	clothes clothing >> jacket coat jeans sweater hat
 `
 
