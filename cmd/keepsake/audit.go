@@ -24,7 +24,7 @@ func auditVerifyCommand(st *stage) *cobra.Command {
 		asJSON      bool
 	)
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Verify that the audit log is unchanged", Args: cobra.NoArgs,
+		Use: "verify", Short: "Verify that the audit log is unchanged", Args: noArguments,
 		Example: "  keepsake audit verify",
 		Long: "Reads the whole log and its checkpoints and names the first entry of each chain that was changed, removed or\n" +
 			"cut off; the exit code is 1 then. Reads that audit.readRetentionDays removed are on record and not missing. A data\n" +
@@ -169,7 +169,7 @@ func auditListCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the newest entries", Args: cobra.NoArgs,
+		Use: "list", Short: "List the newest entries", Args: noArguments,
 		Example: "  keepsake audit list --action api_key.revoked",
 		Long:    "Lists the newest entries of the audit log. Reads of memories are left out unless --reads or --action asks for them.",
 	}
@@ -224,7 +224,7 @@ func (st *stage) printAudit(entries []client.AuditEntry) {
 
 func auditExportCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export all entries, reads included, as NDJSON, newest first", Args: cobra.NoArgs,
+		Use: "export", Short: "Export all entries, reads included, as NDJSON, newest first", Args: noArguments,
 		Example: "  keepsake audit export --from 2026-11-01T00:00:00Z > audit.ndjson",
 	}
 	t := targetFlags(st, cmd)

@@ -23,7 +23,7 @@ func backupCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "backup", Short: "Back up an instance", Args: cobra.NoArgs,
+		Use: "backup", Short: "Back up an instance", Args: noArguments,
 		Long: "Writes an instance into two files, also while a server is running on it. Requests continue without waiting.\n\n" +
 			"--out receives documents, memories, users and keys. Memories are ciphertext; the rest is in the clear unless\n" +
 			"--encrypt-to or --passphrase-file is given. An existing file is not overwritten (exit code 3).\n" +

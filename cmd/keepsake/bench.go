@@ -23,7 +23,7 @@ func benchCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure a running deployment under load", Args: cobra.NoArgs,
+		Use: "bench", Short: "Measure a running deployment under load", Args: noArguments,
 		Long: "Sends a mix of requests to a running deployment and prints rates, statuses and percentiles. It first stores documents and\n" +
 			"memories of its own, with names that begin with \"bench-\", and removes them at the end, also after Ctrl-C. Every request\n" +
 			"counts towards the limits and quotas of the key. After a 429 it waits for Retry-After.\n\n" +

@@ -17,7 +17,7 @@ func conformanceCommand(st *stage) *cobra.Command {
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
-		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: cobra.NoArgs,
+		Use: "conformance", Short: "Check a running deployment against the interface specification", Args: noArguments,
 		Long: "Checks a running deployment against every promise of the interface specification. It creates keys, users, documents and\n" +
 			"memories of its own, with names that begin with \"conformance\", and removes them again; a suspended workspace \"conformance\"\n" +
 			"remains. It needs a key with all scopes. The exit code is 1 if a promise is broken.",

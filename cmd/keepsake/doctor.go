@@ -21,7 +21,7 @@ import (
 func doctorCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the settings, files and services of an instance", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check the settings, files and services of an instance", Args: noArguments,
 		Long: "Checks settings, files, the database, Redis and the running service, and prints what needs attention. It changes nothing.\n" +
 			"The exit code is 1 if something is broken; warnings do not affect it.",
 		Example: "  keepsake doctor --data /var/lib/keepsake",

@@ -105,7 +105,7 @@ func documentsExportCommand(st *stage) *cobra.Command {
 		asJSON          bool
 	)
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export documents as NDJSON", Args: cobra.NoArgs,
+		Use: "export", Short: "Export documents as NDJSON", Args: noArguments,
 		Long: "Writes one document per line, in the order of the IDs. `keepsake documents import` reads the file on this or another\n" +
 			"instance. Only the owner of the file can read it, and an existing file is not overwritten.",
 		Example: "  keepsake documents export --collection handbook --out handbook.ndjson",

@@ -114,3 +114,11 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	}
 	return usageError(text)
 }
+
+// noArguments refuses arguments of a command that takes none. cobra.NoArgs would call an argument an unknown command.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError(fmt.Sprintf("unexpected argument %q: '%[2]s' takes only flags; run '%[2]s --help'", args[0], cmd.CommandPath()))
+}

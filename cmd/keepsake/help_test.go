@@ -93,6 +93,20 @@ func TestMistypedCommandsGetASuggestion(t *testing.T) {
 	}
 }
 
+func TestArgumentsThatACommandDoesNotTakeAreNamed(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"memories import -": `unexpected argument "-": 'keepsake memories import' takes only flags; run 'keepsake memories import --help'`,
+		"serve extra":       `unexpected argument "extra": 'keepsake serve' takes only flags`,
+		"restore journl":    `unknown command "journl" for "keepsake restore"; did you mean journal?`,
+	} {
+		var text bytes.Buffer
+		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.Contains(text.String(), want) {
+			t.Errorf("%s: exit %d, %s", args, code, text.String())
+		}
+	}
+}
+
 func TestVersionIsAFlagAndACommand(t *testing.T) {
 	t.Parallel()
 	var flag, command bytes.Buffer

@@ -18,7 +18,7 @@ func initCommand(st *stage) *cobra.Command {
 		asJSON              bool
 	)
 	cmd := &cobra.Command{
-		Use: "init", Short: "Create an instance without serving it", Args: cobra.NoArgs,
+		Use: "init", Short: "Create an instance without serving it", Args: noArguments,
 		Long: "Creates the data folder with a workspace, its first admin and an API key with all scopes, and prints the secrets. They\n" +
 			"are shown only once. With --database-url the instance is created in that database, and the folder keeps its master key.\n" +
 			"An existing instance is left unchanged (exit code 3).",

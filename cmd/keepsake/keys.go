@@ -28,7 +28,7 @@ func keysCreateCommand(st *stage) *cobra.Command {
 		subject, agent, ips = &k.SubjectID, &k.AgentID, &k.AllowedIPs
 	)
 	cmd := &cobra.Command{
-		Use: "create", Short: "Create an API key", Args: cobra.NoArgs,
+		Use: "create", Short: "Create an API key", Args: noArguments,
 		Long: "Creates an API key and prints it on standard output. It is shown only once; everything else goes to standard error.",
 		Example: "  keepsake keys create --name website --scopes read,memory:read --expires-in 90d\n" +
 			"  KEEPSAKE_KEY=$(keepsake keys create --name ci --scopes read,write)",
@@ -120,7 +120,7 @@ func keysListCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "list", Short: "List API keys, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List API keys, newest first", Args: noArguments,
 		Example: "  keepsake keys list --state active",
 	}
 	t := targetFlags(st, cmd)

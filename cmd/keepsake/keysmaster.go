@@ -19,7 +19,7 @@ func keysRotateMasterCommand(st *stage) *cobra.Command {
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate-master", Short: "Rotate the master key", Args: cobra.NoArgs,
+		Use: "rotate-master", Short: "Rotate the master key", Args: noArguments,
 		Long: "Seals the instance's secrets with a new master key, also while a server is running. API keys, tokens and cursors stay\n" +
 			"valid. The command works on a data folder of this machine. If it is interrupted, the instance still starts.\n\n" +
 			"If the master key is in the data folder, the new key replaces it and the old key is kept beside it, because earlier\n" +

@@ -11,7 +11,7 @@ import (
 func keysRotateSigningCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate-signing", Short: "Rotate the key that signs access tokens", Args: cobra.NoArgs,
+		Use: "rotate-signing", Short: "Rotate the key that signs access tokens", Args: noArguments,
 		Long:    "Signs new access tokens with a new key. Tokens that were issued before stay valid until they expire.",
 		Example: "  keepsake keys rotate-signing",
 	}

@@ -16,7 +16,7 @@ import (
 
 func mcpCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "Connect a desktop client to the tools for agents", Args: cobra.NoArgs,
+		Use: "mcp", Short: "Connect a desktop client to the tools for agents", Args: noArguments,
 		Long: "Reads messages of the Model Context Protocol from standard input, one a line, sends them to /ai/mcp of a server and prints\n" +
 			"the responses. Desktop clients start this command. Which tools they see depends on the API key; give them one that is bound\n" +
 			"to a person. Without a server, the command works on the data folder with all scopes.",

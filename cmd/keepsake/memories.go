@@ -24,7 +24,7 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export a subject's memories as NDJSON", Args: cobra.NoArgs,
+		Use: "export", Short: "Export a subject's memories as NDJSON", Args: noArguments,
 		Long: "Writes one memory per line with its earlier revisions, oldest first. `keepsake memories import` reads the file on this\n" +
 			"or another instance. The file is in the clear, only its owner can read it, and an existing file is not overwritten.",
 		Example: "  keepsake memories export --subject p-4711 --out p-4711.ndjson",
@@ -146,7 +146,7 @@ func memoriesImportCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "import", Short: "Import memories from NDJSON", Args: cobra.NoArgs,
+		Use: "import", Short: "Import memories from NDJSON", Args: noArguments,
 		Long: "Imports what `keepsake memories export` writes, or one {\"subjectId\",\"text\",…} per line as in the API. A memory whose ID\n" +
 			"exists is replaced; an erased ID is refused. A line that is refused does not stop the others, but the exit code is 1.",
 		Example: "  keepsake memories import --in p-4711.ndjson",

@@ -18,7 +18,7 @@ func memoriesVerifyReceiptCommand(st *stage) *cobra.Command {
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
-		Use: "verify-receipt", Short: "Verify the receipt of an erasure", Args: cobra.NoArgs,
+		Use: "verify-receipt", Short: "Verify the receipt of an erasure", Args: noArguments,
 		Long: "Verifies the signature of a receipt, as the erasure returned it, against the server's public keys or a copy of them. No API\n" +
 			"key is required. The exit code is 1 if the receipt was changed or another server signed it.",
 		Example: "  keepsake memories verify-receipt --in receipt.json --url https://keepsake.example.com",

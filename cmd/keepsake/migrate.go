@@ -20,7 +20,7 @@ func migrateCommand(st *stage) *cobra.Command {
 		asJSON                     bool
 	)
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Move an instance between a folder and PostgreSQL", Args: cobra.NoArgs,
+		Use: "migrate", Short: "Move an instance between a folder and PostgreSQL", Args: noArguments,
 		Long: "Copies an instance from a data folder into an empty PostgreSQL database, or from a database into an empty folder, and then\n" +
 			"compares the rows of both sides. A target that is not empty is refused (exit code 3). Stop all servers of the\n" +
 			"instance first: a folder or database that is in use is refused. The source is not changed.\n\n" +

@@ -9,7 +9,7 @@ import (
 func openapiCommand(st *stage) *cobra.Command {
 	var version int
 	cmd := &cobra.Command{
-		Use: "openapi", Short: "Print the OpenAPI 3.1 document", Args: cobra.NoArgs,
+		Use: "openapi", Short: "Print the OpenAPI 3.1 document", Args: noArguments,
 		Example: "  keepsake openapi > keepsake.json",
 		RunE: func(*cobra.Command, []string) error {
 			document, err := app.OpenAPI(version)

@@ -22,7 +22,7 @@ func restoreCommand(st *stage) *cobra.Command {
 		asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "restore", Short: "Restore an instance from a backup", Args: cobra.NoArgs,
+		Use: "restore", Short: "Restore an instance from a backup", Args: onlyCommands, SuggestionsMinimumDistance: 2,
 		Long: "Restores the two files of `keepsake backup` into an empty data folder, or with databaseUrl into an empty PostgreSQL\n" +
 			"database, whichever engine the backup came from. A target that is not empty is refused (exit code 3). The files are checked\n" +
 			"completely before anything is put in place.\n\n" +
@@ -88,7 +88,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
-		Use: "journal", Short: "Apply journals to an instance that was restored by other tools", Args: cobra.NoArgs,
+		Use: "journal", Short: "Apply journals to an instance that was restored by other tools", Args: noArguments,
 		Long: "After a database was restored by PostgreSQL's own tools (pg_restore, point-in-time recovery), or a data folder from a disk\n" +
 			"snapshot, credentials that were revoked since are valid again. This command brings keys and users to their last state\n" +
 			"according to the journals of all processes that wrote, and ends every session. Stop all servers of the instance first.\n" +

@@ -21,7 +21,7 @@ func searchReindexCommand(st *stage) *cobra.Command {
 		asJSON    bool
 	)
 	cmd := &cobra.Command{
-		Use: "reindex", Short: "Rebuild the search index from the documents", Args: cobra.NoArgs,
+		Use: "reindex", Short: "Rebuild the search index from the documents", Args: noArguments,
 		Long: "Builds the indexes of all workspaces, or of one, beside the present ones, which then take their place. Searches\n" +
 			"continue, also while a server is running on the data folder. The folder needs room for both. If the command is\n" +
 			"interrupted, a running server continues. Of several servers of an instance, each has indexes in its own data folder.",

@@ -20,7 +20,7 @@ import (
 func serveCommand(st *stage) *cobra.Command {
 	var demo bool
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the API", Args: cobra.NoArgs,
+		Use: "serve", Short: "Serve the API", Args: noArguments,
 		Long: "Serves the API. Without arguments it uses the folder ./keepsake-data, creates what is missing and prints the first API key.\n" +
 			"`keepsake help settings` lists all settings; each can come from --config, the environment or a flag.",
 		Example: "  keepsake serve\n" +

@@ -17,7 +17,7 @@ func tiersCommand(st *stage) *cobra.Command {
 func tiersListCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tiers", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tiers", Args: noArguments,
 		Example: "  keepsake tiers list",
 	}
 	t := targetFlags(st, cmd)

@@ -28,7 +28,7 @@ func usageCommand(st *stage) *cobra.Command {
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
-		Use: "usage", Short: "Show who uses what", Args: cobra.NoArgs,
+		Use: "usage", Short: "Show who uses what", Args: noArguments,
 		Long: "Shows how many requests were made in a period, how long they took, what is left of the quotas, and the groups with the\n" +
 			"most requests. The last column shows a group's requests over time. The newest intervals are on the right.",
 		Example: "  keepsake usage --window 7d --by key\n" +

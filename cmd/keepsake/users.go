@@ -28,7 +28,7 @@ func usersCreateCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "create", Short: "Create a user", Args: cobra.NoArgs,
+		Use: "create", Short: "Create a user", Args: noArguments,
 		Long:    "Creates a user. Without --password-file a password is generated and printed; it is shown only once.",
 		Example: "  keepsake users create --email ada@example.com --role developer",
 	}
@@ -85,7 +85,7 @@ func usersListCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "list", Short: "List users, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List users, newest first", Args: noArguments,
 		Example: "  keepsake users list --role admin",
 	}
 	t := targetFlags(st, cmd)

@@ -46,7 +46,7 @@ func thisBuild() build {
 func versionCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: noArguments,
 		Example: "  keepsake version --json",
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {

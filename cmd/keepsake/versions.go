@@ -22,7 +22,7 @@ func versionsCommand(st *stage) *cobra.Command {
 
 func versionsListCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the versions with a timeline", Args: cobra.NoArgs,
+		Use: "list", Short: "List the versions with a timeline", Args: noArguments,
 		Example: "  keepsake versions list",
 	}
 	listVersions(st, cmd)

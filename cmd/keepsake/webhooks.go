@@ -53,7 +53,7 @@ func webhooksCreateCommand(st *stage) *cobra.Command {
 func webhooksListCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List webhooks, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List webhooks, newest first", Args: noArguments,
 		Example: "  keepsake webhooks list",
 	}
 	t := targetFlags(st, cmd)

@@ -24,7 +24,7 @@ func webhooksListenCommand(st *stage) *cobra.Command {
 		asJSON                      bool
 	)
 	cmd := &cobra.Command{
-		Use: "listen", Short: "Receive deliveries, verify and print them", Args: cobra.NoArgs,
+		Use: "listen", Short: "Receive deliveries, verify and print them", Args: noArguments,
 		Long: "Receives deliveries of webhooks on this machine, verifies their signatures and prints them. A server delivers to this\n" +
 			"machine only if its setting webhooks.allowPrivate is true. A delivery with a wrong signature is answered with 400.",
 		Example: "  keepsake webhooks listen --secret-file secret\n  keepsake webhooks listen --listen 127.0.0.1:9000 --status 500",

@@ -20,7 +20,7 @@ func workspacesCreateCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "create", Short: "Create a workspace", Args: cobra.NoArgs,
+		Use: "create", Short: "Create a workspace", Args: noArguments,
 		Long: "Creates an empty workspace. Create its first admin with `keepsake users create --workspace ID --role admin`, and its\n" +
 			"first API key with `keepsake keys create --workspace ID`.",
 		Example: "  keepsake workspaces create --name 'Team Blue' --tier pro",
@@ -47,7 +47,7 @@ func workspacesCreateCommand(st *stage) *cobra.Command {
 func workspacesListCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List workspaces, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List workspaces, newest first", Args: noArguments,
 		Example: "  keepsake workspaces list",
 	}
 	t := targetFlags(st, cmd)
