@@ -40,6 +40,7 @@ func benchCommand(st *stage) *cobra.Command {
 	cmd.Flags().IntVar(&o.Documents, "documents", 50, "documents to search and replace; each is removed by one request")
 	cmd.Flags().IntVar(&o.Memories, "memories", 200, "memories to recall and replace")
 	jsonFlag(cmd, &asJSON)
+	markConnectionFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if o.Mix, err = loadrun.ParseMix(mix); err != nil {
 			return usageError("bench: " + err.Error())

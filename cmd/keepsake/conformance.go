@@ -33,6 +33,7 @@ func conformanceCommand(st *stage) *cobra.Command {
 	cmd.Flags().IntVar(&to.Parallel, "parallel", 0, "concurrent checks; 0 for 8, or for 1 if the tier is small or all requests come from one address")
 	cmd.Flags().BoolVar(&to.Proxied, "proxied", false, "send client addresses in X-Forwarded-For; the deployment must trust this machine as a proxy")
 	jsonFlag(cmd, &asJSON)
+	markConnectionFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		for _, address := range []string{st.getenv("KEEPSAKE_URL"), localURL} {
 			if to.URL == "" {

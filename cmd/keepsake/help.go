@@ -11,7 +11,7 @@ import (
 )
 
 // connectionFlags say which instance a command works on. Help pages list them apart from the flags of the command.
-var connectionFlags = []string{"url", "key", "data", "database-url", "keys-url", "config"}
+var connectionFlags = []string{"url", "key", "data", "database-url", "keys-url", "config", "ai-url", "backend-url", "backend-secret-file"}
 
 // connection is the annotation of a connection flag.
 const connection = "keepsake_connection"

@@ -69,13 +69,16 @@ func TestFlagsNameTheirValuesInCapitals(t *testing.T) {
 
 func TestHelpListsConnectionFlagsApart(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	if code := run([]string{"keys", "create", "--help"}, &stage{out: &out, err: io.Discard}); code != exitOK {
-		t.Fatalf("the exit code is %d", code)
-	}
-	own, where, ok := strings.Cut(out.String(), "\nConnection flags:\n")
-	if !ok || !strings.Contains(own, "--scopes") || strings.Contains(own, "--url") || !strings.Contains(where, "--url") {
-		t.Errorf("the help page is\n%s", out.String())
+	for args, ofItsOwn := range map[string]string{"keys create": "--scopes", "bench": "--mix", "conformance": "--only"} {
+		var out bytes.Buffer
+		if code := run(append(strings.Fields(args), "--help"), &stage{out: &out, err: io.Discard}); code != exitOK {
+			t.Fatalf("%s: the exit code is %d", args, code)
+		}
+		_, flags, _ := strings.Cut(out.String(), "\nFlags:\n")
+		own, where, ok := strings.Cut(flags, "\nConnection flags:\n")
+		if !ok || !strings.Contains(own, ofItsOwn) || strings.Contains(own, "--url") || !strings.Contains(where, "--url") {
+			t.Errorf("the help page of %s is\n%s", args, out.String())
+		}
 	}
 }
 
