@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"keepsake/internal/config"
 )
 
 // eachCommand calls fn for every command that has a help page.
@@ -117,5 +120,17 @@ func TestVersionIsAFlagAndACommand(t *testing.T) {
 	run([]string{"version"}, &stage{out: &command, err: io.Discard})
 	if flag.String() != command.String() || !strings.HasPrefix(flag.String(), "keepsake ") {
 		t.Errorf("--version prints %q, version %q", flag.String(), command.String())
+	}
+}
+
+func TestHelpNamesEveryLimitOfATier(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	run([]string{"help", "settings"}, &stage{out: &out, err: io.Discard})
+	_, limits, _ := strings.Cut(out.String(), "tiers.NAME")
+	for f := range reflect.TypeFor[config.Tier]().Fields() {
+		if name := "." + f.Tag.Get("setting"); !strings.Contains(limits, name) {
+			t.Errorf("the limit %s is missing in\n%s", name, limits)
+		}
 	}
 }

@@ -31,8 +31,9 @@ func settingsTopic() *cobra.Command {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("\n  tiers.NAME.requestsPerMinute, .daily, .monthly, .keys, .users, .documents, .memories\n" +
-		"      limits of a tier; 0 for no limit on keys, users, documents and memories (built-in tiers:")
+	b.WriteString("\n  tiers.NAME.requestsPerMinute, .daily, .monthly, .keys, .users, .documents, .memories, .storage\n" +
+		"      limits of a tier; 0 for no limit on keys, users, documents and memories; storage in bytes,\n" +
+		"      -1 for no limit (built-in tiers:")
 	for _, t := range defaults.TierList() {
 		b.WriteString(" " + t.Name)
 	}
