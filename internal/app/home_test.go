@@ -38,6 +38,9 @@ func TestProgramShowsABrowserTheStartPage(t *testing.T) {
 		res.Header.Get("X-RateLimit-Limit") == "" {
 		t.Errorf("got %d %s", res.StatusCode, text)
 	}
+	if !strings.Contains(text, `href="/docs"`) {
+		t.Error("the page has no link to the documentation")
+	}
 	if strings.Contains(text, p.Key) {
 		t.Error("the page contains the first key")
 	}

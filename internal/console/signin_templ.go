@@ -131,7 +131,7 @@ func signInPage(form signInForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"muted\"><code>KEEPSAKE_KEY</code> is an API key. The first one was printed with the password; you create others after signing in.</p><ul class=\"links\"><li><a href=\"/openapi.json\">Description of the API (OpenAPI)</a></li><li><a href=\"/api/versions\">Versions of the API</a></li></ul></section></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"muted\"><code>KEEPSAKE_KEY</code> is an API key. The first one was printed with the password; you create others after signing in.</p><ul class=\"links\"><li><a href=\"/docs\">Guides and reference of the API</a></li><li><a href=\"/openapi.json\">Description of the API (OpenAPI)</a></li><li><a href=\"/api/versions\">Versions of the API</a></li></ul></section></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
