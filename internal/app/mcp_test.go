@@ -208,6 +208,9 @@ func TestAgentRemembersRecallsAndForgets(t *testing.T) {
 	if plan["erased"] != false || plan["memories"] != 1.0 || len(texts(a.call("list_memories", `{"subjectId":"ada"}`)["items"], "")) != 1 {
 		t.Errorf("the plan %v erased something", plan)
 	}
+	if said, _ := plan["message"].(string); !strings.Contains(said, "erases 1 memory.") {
+		t.Errorf("the plan says %q", said)
+	}
 	carryOut := fmt.Sprintf(`{"subjectId":"ada","planId":%q}`, plan["planId"])
 	a.call("add_memory", `{"subjectId":"ada","text":"Said this after the plan."}`)
 	if got := a.call("forget_subject", carryOut); got["erased"] != false || got["memories"] != 1.0 {

@@ -61,7 +61,7 @@ func forgetSubject(ctx context.Context, c *call) (wire.Value, error) {
 	if err := c.post("forgetMemories", body, &done); err != nil {
 		return nil, err
 	}
-	out := forgotten{Memories: done.Forgotten, Erased: true, Message: fmt.Sprintf("Erased %d memories.", done.Forgotten)}
+	out := forgotten{Memories: done.Forgotten, Erased: true, Message: "Erased " + memories(done.Forgotten) + "."}
 	if c.caller.AgentID != "" {
 		return wire.Encode(out)
 	}
@@ -71,7 +71,7 @@ func forgetSubject(ctx context.Context, c *call) (wire.Value, error) {
 		return nil, err
 	case left > 0:
 		out.Erased = false
-		out.Message += fmt.Sprintf(" %d memories were added after the plan and remain. Make a new plan to erase them.", left)
+		out.Message += " After the plan, " + memories(left) + " arrived and will remain unless you make a new plan."
 		return wire.Encode(out)
 	}
 	var receipt struct {
@@ -80,7 +80,7 @@ func forgetSubject(ctx context.Context, c *call) (wire.Value, error) {
 	switch err := c.subjectCall("eraseSubject", subjectID, &receipt); {
 	case err == nil:
 		out.ReceiptID = receipt.ReceiptID
-		out.Message = fmt.Sprintf("Erased %d memories and the key that encrypted them.", done.Forgotten)
+		out.Message = "Erased " + memories(done.Forgotten) + " and the key that encrypted the person's memories."
 	case !isMissing(err):
 		return nil, err
 	}
@@ -100,8 +100,16 @@ func (c *call) planToForget(body map[string]any) (wire.Value, error) {
 	n := int64(len(plan.MemoryIDs))
 	return wire.Encode(forgotten{
 		Memories: n, PlanID: plan.PlanID, ExpiresAt: plan.ExpiresAt,
-		Message: fmt.Sprintf("Nothing is erased yet. %d memories will be erased. If the user agrees, call forget_subject again with this planId.", n),
+		Message: "Nothing is erased yet. The plan erases " + memories(n) + ". If the user agrees, call forget_subject again with this planId.",
 	})
+}
+
+// memories says how many memories there are.
+func memories(n int64) string {
+	if n == 1 {
+		return "1 memory"
+	}
+	return fmt.Sprintf("%d memories", n)
 }
 
 // memoriesOf counts the memories of a subject. A subject that does not exist has none.
