@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"net"
 	"reflect"
 	"regexp"
 	"strings"
@@ -110,6 +111,20 @@ func TestArgumentsThatACommandDoesNotTakeAreNamed(t *testing.T) {
 		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.Contains(text.String(), want) {
 			t.Errorf("%s: exit %d, %s", args, code, text.String())
 		}
+	}
+}
+
+func TestAListenerNamesItsFlagIfThePortIsTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var text bytes.Buffer
+	args := []string{"webhooks", "listen", "--listen", taken.Addr().String()}
+	if code := run(args, &stage{out: io.Discard, err: &text}); code != exitFailed || !strings.Contains(text.String(), "--listen: ") {
+		t.Errorf("exit %d, %s", code, text.String())
 	}
 }
 

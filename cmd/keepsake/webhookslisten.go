@@ -56,7 +56,7 @@ func webhooksListenCommand(st *stage) *cobra.Command {
 		}
 		inner, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", address)
 		if err != nil {
-			return err
+			return fmt.Errorf("--listen: %w", err)
 		}
 		fmt.Fprintf(st.err, "Receiving deliveries at http://%s\n", inner.Addr())
 		server := &http.Server{Handler: l, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second}
