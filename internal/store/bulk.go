@@ -63,7 +63,7 @@ func (s *Store) insertText(verb string, b *bulk, rows int) string {
 		if i > 0 {
 			text.WriteByte(',')
 		}
-		text.WriteString(" (" + Parameters(1+i*b.columns, b.columns) + ")")
+		text.WriteString(" (" + s.dialect.InsertRow(1+i*b.columns, b.columns) + ")")
 	}
 	text.WriteString(" " + b.rest)
 	s.inserts.Store(key, text.String())

@@ -11,6 +11,8 @@ type Dialect interface {
 	// Insert is the verb of a statement that inserts many rows, and the number of rows that it can have. updates says that it
 	// updates rows that exist.
 	Insert(updates bool) (verb string, maxRows int)
+	// InsertRow lists n parameters of such a statement, from number first on.
+	InsertRow(first, n int) string
 
 	// ByID selects rows of a table, which are named as, by a list of at most size IDs. of is the condition that they belong to
 	// the workspace $1, and $list is where the list begins. from is an item of FROM, and where is a condition.

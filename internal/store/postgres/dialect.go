@@ -23,6 +23,9 @@ func (*View) Dialect() store.Dialect { return dialect{} }
 // Insert implements store.Dialect.
 func (dialect) Insert(bool) (verb string, maxRows int) { return "INSERT", 512 }
 
+// InsertRow implements store.Dialect.
+func (dialect) InsertRow(first, n int) string { return store.Parameters(first, n) }
+
 // ByID implements store.Dialect.
 func (dialect) ByID(table, as, of string, list, _ int) (from, where string) {
 	return `unnest($` + strconv.Itoa(list) + `::text[]) AS wanted(id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"keepsake/internal/store"
@@ -29,6 +30,9 @@ func (dialect) Insert(updates bool) (verb string, maxRows int) {
 	}
 	return "INSERT OR FAIL", 8
 }
+
+// InsertRow implements store.Dialect. The driver asks SQLite for the name of every parameter that has a number, and parses it.
+func (dialect) InsertRow(_, n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
 // ByID implements store.Dialect.
 func (dialect) ByID(table, as, of string, list, size int) (from, where string) {
