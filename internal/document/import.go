@@ -54,6 +54,13 @@ const (
 	chunkBytes = 1 << 20
 )
 
+// An import is indexed in parts of at least so many lines, or bytes of text, because a large part takes the index less time
+// than many small ones.
+const (
+	partLines = 2_048
+	partBytes = 1 << 20
+)
+
 // chunk contains lines to store.
 type chunk struct {
 	lines []Line
@@ -66,7 +73,8 @@ type chunk struct {
 // stored.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
-	pace := s.o.Pace
+	index := importIndex{o: &s.o, workspaceID: workspaceID}
+	defer unit.AfterCommit(ctx, index.endPart) // also of what was stored before an error
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return total, fmt.Errorf("import: %w", err)
@@ -75,15 +83,52 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		if err != nil {
 			return total, fmt.Errorf("read import: %w", interrupted(err, total))
 		}
-		if err := s.storeChunk(ctx, workspaceID, c, &total); err != nil {
+		if err := s.storeChunk(ctx, workspaceID, c, &total, &index); err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
 		}
-		if pace != nil && pace(ctx, workspaceID) != nil {
-			pace = nil
-		}
+		index.follow(ctx)
 		done = c.done
 	}
 	return total, nil
+}
+
+// importIndex reports to the index what an import has stored, in parts. While a part grows, searches wait for what is stored of it.
+type importIndex struct {
+	o           *Options
+	workspaceID string
+	last        int64 // change that is stored
+	lines       int   // stored since the last part
+	bytes       int
+	before      int64 // last change of the last part
+	alone       bool  // the import does not wait for the index
+}
+
+// stored adds a chunk to the part.
+func (x *importIndex) stored(c *chunk, last int64) {
+	x.o.Stored(x.workspaceID, last)
+	x.last = last
+	x.lines += c.good
+	x.bytes += c.bytes
+}
+
+// follow ends a part that is large enough, and waits until the index has the part before it.
+func (x *importIndex) follow(ctx context.Context) {
+	if x.lines < partLines && x.bytes < partBytes {
+		return
+	}
+	before := x.before
+	x.before = x.last
+	x.endPart()
+	if x.o.Pace != nil && !x.alone {
+		x.alone = x.o.Pace(ctx, x.workspaceID, before) != nil
+	}
+}
+
+func (x *importIndex) endPart() {
+	if x.lines > 0 {
+		x.o.Changed(x.workspaceID, x.last)
+		x.lines, x.bytes = 0, 0
+	}
 }
 
 // interrupted adds to the error that ended a body how much of it was stored.
@@ -134,13 +179,13 @@ func (s *Service) accept(line *Line, o ImportOptions) error {
 }
 
 // storeChunk stores the valid lines of a chunk in one transaction.
-func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported) error {
+func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported, index *importIndex) error {
 	var stored Imported
 	put := func(ctx context.Context) error {
 		stored = Imported{} // the transaction can run several times
 		last, err := s.putLines(ctx, workspaceID, c.lines, &stored)
 		if err == nil && last != nil {
-			unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, last.Change) })
+			unit.AfterCommit(ctx, func() { index.stored(&c, last.Change) })
 		}
 		return err
 	}

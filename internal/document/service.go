@@ -21,9 +21,11 @@ type Options struct {
 	MaxBytes func(workspaceID string) *int64
 	// Changed is called after a change is committed. number is 0 if only the store knows it.
 	Changed func(workspaceID string, number int64)
-	// Pace, if not nil, delays an import while the index is too far behind, so that the next search does not wait for it. It
+	// Stored is called after a part of an import is committed. Changed follows for several parts together.
+	Stored func(workspaceID string, number int64)
+	// Pace, if not nil, makes an import wait until the index has a change, so that the next search does not wait for it. It
 	// returns in bounded time. After an error, the import continues without it.
-	Pace func(ctx context.Context, workspaceID string) error
+	Pace func(ctx context.Context, workspaceID string, number int64) error
 	// Background, if not nil, runs the transaction of a part of an import when the machine has time for it.
 	Background func(ctx context.Context, piece func() error) error
 	// Together lets single writes of a workspace that arrive while a transaction is running share the next one. It is for a

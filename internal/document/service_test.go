@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,8 @@ type bundle struct {
 	max     int64
 	clock   time.Time
 	changes []int64 // heard of after commits
-	pace    func(context.Context, string) error
+	stored  []int64 // changes of imports
+	pace    func(change int64) error
 }
 
 func setup(t *testing.T, units func(unit.Runner) unit.Runner) *bundle {
@@ -60,11 +62,12 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 		MaxBytes: func(string) *int64 { return nil },
 		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
-		Pace: func(ctx context.Context, workspaceID string) error {
+		Stored:   func(_ string, number int64) { b.stored = append(b.stored, number) },
+		Pace: func(_ context.Context, _ string, change int64) error {
 			if b.pace == nil {
 				return nil
 			}
-			return b.pace(ctx, workspaceID)
+			return b.pace(change)
 		},
 	}
 	change(&o)
@@ -135,15 +138,14 @@ func TestEveryCommittedChangeIsHeardOfOnce(t *testing.T) {
 	if err := b.Delete(ctx, workspace, "a", nil); codeOf(err) != problem.CodeNotFound {
 		t.Errorf("delete a again: %v", err)
 	}
-	var list []document.Line
-	for i := range 600 {
-		list = append(list, document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}})
-	}
-	if _, err := b.Import(ctx, workspace, lines(list...), document.ImportOptions{}); err != nil {
+	if _, err := b.Import(ctx, workspace, lines(short(600)...), document.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int64{1, 2, 0, 3 + 256, 3 + 512, 3 + 600}, b.changes); diff != "" {
+	if diff := cmp.Diff([]int64{1, 2, 0, 3 + 600}, b.changes); diff != "" {
 		t.Errorf("heard of (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{3 + 256, 3 + 512, 3 + 600}, b.stored); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 	failed := errors.New("the rest of the unit fails")
 	err := b.store.Run(ctx, func(ctx context.Context) error {
@@ -152,8 +154,8 @@ func TestEveryCommittedChangeIsHeardOfOnce(t *testing.T) {
 		}
 		return failed
 	})
-	if !errors.Is(err, failed) || len(b.changes) != 6 {
-		t.Errorf("a unit that failed with %v was heard of: %v", err, b.changes[6:])
+	if !errors.Is(err, failed) || len(b.changes) != 4 {
+		t.Errorf("a unit that failed with %v was heard of: %v", err, b.changes[4:])
 	}
 }
 
@@ -227,23 +229,53 @@ func TestAnImportGoesAtTheIndexsPace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err  error
-		want int
-	}{"Follows": {nil, 3}, "GivesUp": {context.DeadlineExceeded, 1}} {
+		want []int64
+	}{"Follows": {nil, []int64{0, 2048}}, "GivesUp": {context.DeadlineExceeded, []int64{0}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, nil)
-			calls := 0
-			b.pace = func(context.Context, string) error { calls++; return c.err }
-			var list []document.Line
-			for i := range 600 {
-				list = append(list, document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}})
+			var awaited []int64
+			b.pace = func(change int64) error { awaited = append(awaited, change); return c.err }
+			got, err := b.Import(t.Context(), workspace, lines(short(4200)...), document.ImportOptions{})
+			if err != nil || got.Created != 4200 {
+				t.Fatalf("imported %+v, %v", got, err)
 			}
-			got, err := b.Import(t.Context(), workspace, lines(list...), document.ImportOptions{})
-			if err != nil || got.Created != 600 || calls != c.want {
-				t.Errorf("imported %+v, %v, waited %d times, want %d", got, err, calls, c.want)
+			if !slices.Equal(awaited, c.want) {
+				t.Errorf("waited for the changes %v, want %v", awaited, c.want)
+			}
+			if want := []int64{2048, 4096, 4200}; !slices.Equal(b.changes, want) {
+				t.Errorf("reported the changes %v, want %v", b.changes, want)
+			}
+			if want := 17; len(b.stored) != want || b.stored[0] != 256 || b.stored[16] != 4200 {
+				t.Errorf("recorded the changes %v, want each of %d chunks", b.stored, want)
 			}
 		})
 	}
+}
+
+func TestAnImportThatFailsReportsWhatItStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	all := lines(short(600)...)
+	_, err := b.Import(t.Context(), workspace, func() (document.Line, bool, error) {
+		line, ok, err := all()
+		if line.Number == 600 {
+			err = problem.Validation("body", problem.Format, "The body broke off.")
+		}
+		return line, ok, err
+	}, document.ImportOptions{})
+	if want := []int64{512}; err == nil || !slices.Equal(b.changes, want) {
+		t.Errorf("reported the changes %v, want %v (error %v)", b.changes, want, err)
+	}
+}
+
+// short returns lines with short documents.
+func short(n int) []document.Line {
+	list := make([]document.Line, n)
+	for i := range list {
+		list[i] = document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}}
+	}
+	return list
 }
 
 func TestImportRunsItsTransactionsInTheBackground(t *testing.T) {
@@ -256,23 +288,19 @@ func TestImportRunsItsTransactionsInTheBackground(t *testing.T) {
 			defer func() { running = false }()
 			return piece()
 		}
-		changed := o.Changed
-		o.Changed = func(workspaceID string, number int64) {
-			if changed(workspaceID, number); running {
+		count := func(string, int64) {
+			if running {
 				inside++
 			} else {
 				outside++
 			}
 		}
+		o.Stored, o.Changed = count, count
 	})
-	var list []document.Line
-	for i := range 600 {
-		list = append(list, document.Line{ID: fmt.Sprint(i), Fields: document.Fields{Text: "x"}})
+	if _, err := b.Import(t.Context(), workspace, lines(short(600)...), document.ImportOptions{}); err != nil || inside != 3 || outside != 1 {
+		t.Errorf("%d transactions were in the background, and %d reports followed, %v", inside, outside, err)
 	}
-	if _, err := b.Import(t.Context(), workspace, lines(list...), document.ImportOptions{}); err != nil || inside != 3 || outside != 0 {
-		t.Errorf("%d of %d transactions were in the background, %v", inside, inside+outside, err)
-	}
-	if _, _, err := b.Put(t.Context(), workspace, "one", document.Fields{Text: "x"}, document.Condition{}); err != nil || inside != 3 || outside != 1 {
+	if _, _, err := b.Put(t.Context(), workspace, "one", document.Fields{Text: "x"}, document.Condition{}); err != nil || inside != 3 || outside != 2 {
 		t.Errorf("a single write waits for the background: %d, %d, %v", inside, outside, err)
 	}
 }

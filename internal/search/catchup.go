@@ -39,7 +39,9 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if position == target {
 		return false, nil
 	}
-	changes, err := x.o.Source.DocumentChanges(ctx, f.workspaceID, position, f.batch)
+	// Changes after target, as of an import, wait until they are reported or searched for, because many at once take less time.
+	limit := int(min(int64(f.batch), target-position))
+	changes, err := x.o.Source.DocumentChanges(ctx, f.workspaceID, position, limit)
 	if err != nil {
 		return false, fmt.Errorf("read changes after %d: %w", position, err)
 	}
@@ -57,7 +59,7 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	f.position.Store(position)
 	f.announce()
 	f.batch = nextBatch(f.batch, changes)
-	return position < f.target.Load(), nil
+	return position < target, nil
 }
 
 // fewBytes is the size of the texts of a few changes, for which a client perhaps waits.
@@ -160,18 +162,13 @@ func nextBatch(batch int, changes []document.Change) int {
 	return batch
 }
 
-// paceLag is how many changes an import can be ahead of its index: about as many as are indexed while a search waits.
-const paceLag = 512
-
-// Pace waits until the workspace's index is at most paceLag changes behind its documents. It returns an error if that takes
-// longer than a search would wait.
-func (x *Indexer) Pace(ctx context.Context, workspaceID string) error {
+// Pace waits until the workspace's index has a change. It returns an error if that takes longer than a search would wait.
+func (x *Indexer) Pace(ctx context.Context, workspaceID string, change int64) error {
 	f := x.have(workspaceID)
 	if f == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
-	enough := f.target.Load() - paceLag
-	return f.waitFor(ctx, func() bool { return f.position.Load() >= enough })
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= change })
 }

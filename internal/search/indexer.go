@@ -195,6 +195,9 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 	x.turns.add(f)
 }
 
+// Record reports a committed change that is indexed after the next call of Notify. A search waits for it nevertheless.
+func (x *Indexer) Record(workspaceID string, change int64) { x.folder(workspaceID).raise(change) }
+
 // folder returns the folder of a workspace's index.
 func (x *Indexer) folder(workspaceID string) *folder {
 	x.mu.Lock()

@@ -89,7 +89,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), nil, time.Now)
 	made := 0
 	b.documents = document.NewService(document.Options{
-		Store: b.store, Units: b.store, Changed: b.indexer.Notify,
+		Store: b.store, Units: b.store, Changed: b.indexer.Notify, Stored: b.indexer.Record,
 		Max:      func(string) int64 { return 0 },
 		MaxBytes: func(string) *int64 { return nil },
 		Now:      func() time.Time { return b.clock },
