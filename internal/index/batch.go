@@ -2,11 +2,8 @@ package index
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"maps"
 	"slices"
-	"strings"
 
 	"keepsake/internal/text"
 )
@@ -16,7 +13,7 @@ type batch struct {
 	lexicon *Lexicon
 	terms   []batchTerm // by number; 0 is no term
 	log     []occurrence
-	sorted  []uint32            // numbers of occurrences
+	sorted  []place
 	keys    map[string][]uint32 // documents by their terms that are not words
 	rows    []batchRow
 }
@@ -34,6 +31,9 @@ type batchTerm struct {
 // occurrence is a word at a position of a document. Until the language of the document is known, terms have their numbers in
 // the lexicon.
 type occurrence struct{ stem, word, doc, position uint32 }
+
+// place is where a term occurs.
+type place struct{ doc, position uint32 }
 
 type batchRow struct {
 	document    *Document
@@ -180,25 +180,15 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 
 // order returns the numbers of the terms in the order of the terms, and the index of the first word.
 func (b *batch) order() (order []uint32, words int) {
-	type keyed struct {
-		begin  uint64 // the first bytes of the term, which are enough to compare most terms
-		number uint32
-	}
 	sorted := make([]keyed, 0, len(b.terms))
 	for number := 1; number < len(b.terms); number++ {
-		var begin [8]byte
-		copy(begin[:], b.terms[number].term)
-		sorted = append(sorted, keyed{binary.BigEndian.Uint64(begin[:]), uint32(number)})
-		if begin[0] < byte(wordKind) {
+		term := b.terms[number].term
+		sorted = append(sorted, keyed{keyOf(term), uint32(number)})
+		if term[0] < byte(wordKind) {
 			words++
 		}
 	}
-	slices.SortFunc(sorted, func(x, y keyed) int {
-		if x.begin != y.begin {
-			return cmp.Compare(x.begin, y.begin)
-		}
-		return strings.Compare(b.terms[x.number].term, b.terms[y.number].term)
-	})
+	sorted = sortKeyed(sorted, make([]keyed, len(sorted)), func(number uint32) string { return b.terms[number].term })
 	order = make([]uint32, len(sorted))
 	for i := range sorted {
 		order[i] = sorted[i].number
@@ -224,12 +214,12 @@ func (b *batch) writeStems(w *segmentWriter, order []uint32) error {
 	for _, number := range order {
 		t := &b.terms[number]
 		w.list.reset(true)
-		for all := b.occurrences(t); len(all) > 0; {
-			doc := b.log[all[0]].doc
+		for all := b.places(t); len(all) > 0; {
+			doc := all[0].doc
 			titleEnd := b.rows[doc].titleEnd
 			title, text, last := uint32(0), uint32(0), uint32(0)
-			for len(all) > 0 && b.log[all[0]].doc == doc {
-				position := b.log[all[0]].position
+			for len(all) > 0 && all[0].doc == doc {
+				position := all[0].position
 				w.list.appendPosition(position, last)
 				if last = position; position <= titleEnd {
 					title++
@@ -266,10 +256,10 @@ func (b *batch) writeWords(w *segmentWriter, order []uint32) error {
 		}
 		w.list.reset(false)
 		last := int64(-1)
-		for _, i := range b.occurrences(t) {
-			if doc := b.log[i].doc; int64(doc) != last {
-				w.list.add(doc, 0, 0)
-				last = int64(doc)
+		for _, p := range b.places(t) {
+			if int64(p.doc) != last {
+				w.list.add(p.doc, 0, 0)
+				last = int64(p.doc)
 			}
 		}
 		if stem := b.terms[t.other].entry; !t.many && stem.count == uint32(w.list.count) {
@@ -283,8 +273,8 @@ func (b *batch) writeWords(w *segmentWriter, order []uint32) error {
 	return nil
 }
 
-// sort sorts the occurrences of the terms in order by term, document and position. by returns the term of an occurrence, which
-// is left out if it is 0 or its count is 0.
+// sort sorts the places of the terms in order by term, document and position. by returns the term of an occurrence, which is
+// left out if it is 0 or its count is 0.
 func (b *batch) sort(order []uint32, by func(*occurrence) uint32) {
 	end := uint32(0)
 	for _, number := range order {
@@ -293,13 +283,14 @@ func (b *batch) sort(order []uint32, by func(*occurrence) uint32) {
 	}
 	b.sorted = slices.Grow(b.sorted[:0], int(end))[:end]
 	for i := range b.log {
-		number := by(&b.log[i])
+		o := &b.log[i]
+		number := by(o)
 		if t := &b.terms[number]; number != 0 && t.count > 0 {
-			b.sorted[t.end] = uint32(i)
+			b.sorted[t.end] = place{o.doc, o.position}
 			t.end++
 		}
 	}
 }
 
-// occurrences returns the sorted occurrences of a term.
-func (b *batch) occurrences(t *batchTerm) []uint32 { return b.sorted[t.end-t.count : t.end] }
+// places returns where a term occurs, in order.
+func (b *batch) places(t *batchTerm) []place { return b.sorted[t.end-t.count : t.end] }

@@ -12,7 +12,7 @@ import (
 // only once. The indexes of a process share one. It is safe for concurrent use.
 type Lexicon struct {
 	mu       sync.Mutex
-	short    map[uint64]spelling // by spellings of at most eight bytes, which most are; found and stored faster than strings
+	short    shortSpellings
 	long     map[string]spelling
 	terms    []lexiconTerm
 	numbers  map[string]spelling // by terms without their kind
@@ -21,9 +21,6 @@ type Lexicon struct {
 	document uint32              // number of the current document
 	scratch  batch               // memory for the next batch
 }
-
-// spelling contains the numbers of the terms of a spelling. Number 0 is no term.
-type spelling struct{ stem, word uint32 } // stem is the English one
 
 // foreignStem is the stem of a word in another language than English.
 type foreignStem struct {
@@ -46,7 +43,7 @@ type lexiconTerm struct {
 }
 
 // maxSpellings is the number of spellings, and of stems in other languages than English, above which the lexicon is emptied.
-const maxSpellings = 128 << 10
+const maxSpellings = 190_000
 
 // NewLexicon returns an empty Lexicon.
 func NewLexicon() *Lexicon {
@@ -56,7 +53,7 @@ func NewLexicon() *Lexicon {
 }
 
 func (l *Lexicon) clear() {
-	l.short, l.long, l.numbers = map[uint64]spelling{}, map[string]spelling{}, map[string]spelling{}
+	l.short, l.long, l.numbers = newShortSpellings(), map[string]spelling{}, map[string]spelling{}
 	l.terms, l.foreign = make([]lexiconTerm, 1), make([]foreignStem, 1)
 }
 
@@ -70,7 +67,7 @@ func (l *Lexicon) forget() {
 
 // begin begins a batch. The caller holds l.mu.
 func (l *Lexicon) begin() {
-	if len(l.short)+len(l.long) > maxSpellings || len(l.foreign) > maxSpellings {
+	if l.short.n+len(l.long) > maxSpellings || len(l.foreign) > maxSpellings {
 		l.clear()
 	}
 	if l.batch++; l.batch == 0 || l.document > math.MaxUint32/2 { // they wrap around
@@ -90,20 +87,12 @@ func (l *Lexicon) of(raw string) spelling {
 		return s
 	}
 	key := packedSpelling(raw)
-	s, ok := l.short[key]
+	s, ok := l.short.get(key)
 	if !ok {
 		s = l.read(raw)
-		l.short[key] = s
+		l.short.add(key, s)
 	}
 	return s
-}
-
-// packedSpelling returns the bytes of a spelling, of which none is zero, as a number.
-func packedSpelling(raw string) (key uint64) {
-	for i := range len(raw) {
-		key = key<<8 | uint64(raw[i])
-	}
-	return key
 }
 
 // read folds and stems a spelling.

@@ -75,13 +75,13 @@ func TestLexiconIsEmptyAfterAPause(t *testing.T) {
 		large := Document{Text: strings.Repeat("internationalisation of xylophones ", 500)}
 		noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &large}}))
 		synctest.Wait()
-		if n := x.Work().Flushes; n != 1 || len(lexicon.short)+len(lexicon.long) != 3 {
+		if n := x.Work().Flushes; n != 1 || lexicon.short.n+len(lexicon.long) != 3 {
 			t.Errorf("after %d flushes, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
 		}
 		noError(t, x.Apply([]Change{{Number: 2, ID: "b", Document: &Document{Text: "stone"}}}))
 		time.Sleep(flushDelay)
 		synctest.Wait()
-		if n := x.Work().Flushes; n != 2 || len(lexicon.short)+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
+		if n := x.Work().Flushes; n != 2 || lexicon.short.n+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
 			t.Errorf("after %d flushes and a pause, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
 		}
 		noError(t, x.Close())
