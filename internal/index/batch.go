@@ -14,6 +14,7 @@ type batch struct {
 	terms   []batchTerm // by number; 0 is no term
 	log     []occurrence
 	sorted  []place
+	ranks   []uint32            // of the documents of words, in the lists of their stems
 	keys    map[string][]uint32 // documents by their terms that are not words
 	rows    []batchRow
 }
@@ -23,9 +24,10 @@ type batchTerm struct {
 	term  string
 	count uint32 // of occurrences
 	other uint32 // 0: there is none
-	many  bool   // there are several others
+	many  bool   // there are several others; or, of a word, it occurs without its stem
 	end   uint32 // in sorted
 	entry entry
+	ranks []uint32 // of a word
 }
 
 // occurrence is a word at a position of a document. Until the language of the document is known, terms have their numbers in
@@ -33,7 +35,7 @@ type batchTerm struct {
 type occurrence struct{ stem, word, doc, position uint32 }
 
 // place is where a term occurs.
-type place struct{ doc, position uint32 }
+type place struct{ doc, position, word uint32 }
 
 type batchRow struct {
 	document    *Document
@@ -52,7 +54,7 @@ func (l *Lexicon) build(seed uint64, ids []string, documents []*Document) (*segm
 	defer l.mu.Unlock()
 	l.begin()
 	b := &l.scratch
-	*b = batch{lexicon: l, terms: append(b.terms[:0], batchTerm{}), log: b.log[:0], sorted: b.sorted, keys: map[string][]uint32{}, rows: b.rows[:0]}
+	*b = batch{lexicon: l, terms: append(b.terms[:0], batchTerm{}), log: b.log[:0], sorted: b.sorted, ranks: b.ranks, keys: map[string][]uint32{}, rows: b.rows[:0]}
 	for i, d := range documents {
 		b.add(ids[i], d)
 	}
@@ -157,6 +159,7 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 		return nil, err
 	}
 	order, words := b.order()
+	b.makeRanks(order[words:])
 	if err := b.writeStems(w, order[:words]); err != nil {
 		return nil, err
 	}
@@ -214,7 +217,11 @@ func (b *batch) writeStems(w *segmentWriter, order []uint32) error {
 	for _, number := range order {
 		t := &b.terms[number]
 		w.list.reset(true)
-		for all := b.places(t); len(all) > 0; {
+		all := b.places(t)
+		if t.many {
+			b.addRanks(all)
+		}
+		for len(all) > 0 {
 			doc := all[0].doc
 			titleEnd := b.rows[doc].titleEnd
 			title, text, last := uint32(0), uint32(0), uint32(0)
@@ -238,43 +245,86 @@ func (b *batch) writeStems(w *segmentWriter, order []uint32) error {
 	return nil
 }
 
-func (b *batch) writeWords(w *segmentWriter, order []uint32) error {
-	var own []uint32 // words whose documents can differ from those of their stem
-	for _, number := range order {
-		if t := &b.terms[number]; t.many || b.terms[t.other].many {
-			own = append(own, number)
-		} else {
-			t.count = 0
+// hasRanks reports whether a word has ranks: all its documents are in the list of one stem, which has other words.
+func (b *batch) hasRanks(t *batchTerm) bool { return !t.many && b.terms[t.other].many }
+
+// makeRanks makes room for the ranks of words.
+func (b *batch) makeRanks(words []uint32) {
+	n := 0
+	for _, number := range words {
+		if t := &b.terms[number]; b.hasRanks(t) {
+			n += int(t.count)
 		}
 	}
-	b.sort(own, func(o *occurrence) uint32 { return o.word })
+	b.ranks = slices.Grow(b.ranks[:0], n)[:n]
+	rest := b.ranks
+	for _, number := range words {
+		if t := &b.terms[number]; b.hasRanks(t) {
+			t.ranks, rest = rest[:0:t.count], rest[t.count:]
+		}
+	}
+}
+
+// addRanks adds the ranks of the documents of a stem to its words.
+func (b *batch) addRanks(all []place) {
+	rank := uint32(0)
+	for i, p := range all {
+		if i > 0 && p.doc != all[i-1].doc {
+			rank++
+		}
+		if w := &b.terms[p.word]; !w.many && (len(w.ranks) == 0 || w.ranks[len(w.ranks)-1] != rank) {
+			w.ranks = append(w.ranks, rank)
+		}
+	}
+}
+
+func (b *batch) writeWords(w *segmentWriter, order []uint32) error {
+	var many []uint32
+	for _, number := range order {
+		if b.terms[number].many {
+			many = append(many, number)
+		}
+	}
+	b.sort(many, func(o *occurrence) uint32 {
+		if b.terms[o.word].many {
+			return o.word
+		}
+		return 0
+	})
 	for _, number := range order {
 		t := &b.terms[number]
-		if t.count == 0 {
-			w.addWord([]byte(t.term), b.terms[t.other].entry)
-			continue
+		var err error
+		switch stem := b.terms[t.other].entry; {
+		case t.many:
+			err = b.writeWord(w, t)
+		case b.hasRanks(t):
+			err = w.addPart([]byte(t.term), stem, t.ranks)
+		default:
+			err = w.addShared([]byte(t.term), stem)
 		}
-		w.list.reset(false)
-		last := int64(-1)
-		for _, p := range b.places(t) {
-			if int64(p.doc) != last {
-				w.list.add(p.doc, 0, 0)
-				last = int64(p.doc)
-			}
-		}
-		if stem := b.terms[t.other].entry; !t.many && stem.count == uint32(w.list.count) {
-			w.addWord([]byte(t.term), stem)
-			continue
-		}
-		if _, err := w.addList([]byte(t.term)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// writeWord writes a word with a list of its documents.
+func (b *batch) writeWord(w *segmentWriter, t *batchTerm) error {
+	w.list.reset(false)
+	last := int64(-1)
+	for _, p := range b.places(t) {
+		if int64(p.doc) != last {
+			w.list.add(p.doc, 0, 0)
+			last = int64(p.doc)
+		}
+	}
+	_, err := w.addList([]byte(t.term))
+	return err
+}
+
 // sort sorts the places of the terms in order by term, document and position. by returns the term of an occurrence, which is
-// left out if it is 0 or its count is 0.
+// left out if it is 0.
 func (b *batch) sort(order []uint32, by func(*occurrence) uint32) {
 	end := uint32(0)
 	for _, number := range order {
@@ -284,9 +334,9 @@ func (b *batch) sort(order []uint32, by func(*occurrence) uint32) {
 	b.sorted = slices.Grow(b.sorted[:0], int(end))[:end]
 	for i := range b.log {
 		o := &b.log[i]
-		number := by(o)
-		if t := &b.terms[number]; number != 0 && t.count > 0 {
-			b.sorted[t.end] = place{o.doc, o.position}
+		if number := by(o); number != 0 {
+			t := &b.terms[number]
+			b.sorted[t.end] = place{o.doc, o.position, o.word}
 			t.end++
 		}
 	}

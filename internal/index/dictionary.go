@@ -16,14 +16,16 @@ type form byte
 const (
 	plainList  form = iota // documents only
 	fullList               // with frequencies and positions
-	sharedList             // of a word: the full list of its stem
+	sharedList             // of a word: the list of its stem
+	partList               // of a word: some documents of the list of its stem
 )
 
 // entry describes the posting list of a term.
 type entry struct {
 	count  uint32 // documents, including dead ones
 	form   form
-	offset uint32 // of the list
+	offset uint32 // of the list; of a partList: of the ranks; of a sharedList: 0
+	stem   uint32 // of a sharedList or a partList: offset of the stem's list
 }
 
 // dictionaryWriter encodes a dictionary.
@@ -33,6 +35,7 @@ type dictionaryWriter struct {
 	n      int
 	last   []byte // term
 	offset uint32 // of the last list that is not shared
+	stem   uint32 // the last one
 }
 
 // add adds the next term.
@@ -41,6 +44,7 @@ func (w *dictionaryWriter) add(term []byte, e entry) {
 	if w.n%groupSize == 0 {
 		w.groups = append(w.groups, uint32(len(w.data)))
 		w.data = binary.AppendUvarint(w.data, uint64(w.offset))
+		w.data = binary.AppendUvarint(w.data, uint64(w.stem))
 	} else {
 		shared = sharedPrefix(w.last, term)
 	}
@@ -50,13 +54,18 @@ func (w *dictionaryWriter) add(term []byte, e entry) {
 	w.data = append(w.data, term[shared:]...)
 	w.last = append(w.last[:0], term...)
 	w.data = binary.AppendUvarint(w.data, uint64(e.count)<<2|uint64(e.form))
-	if e.form == sharedList {
-		w.data = binary.AppendUvarint(w.data, uint64(e.offset))
-		return
+	if e.form != sharedList {
+		w.data = binary.AppendUvarint(w.data, uint64(e.offset-w.offset))
+		w.offset = e.offset
 	}
-	w.data = binary.AppendUvarint(w.data, uint64(e.offset-w.offset))
-	w.offset = e.offset
+	if e.ofStem() {
+		w.data = binary.AppendVarint(w.data, int64(e.stem)-int64(w.stem))
+		w.stem = e.stem
+	}
 }
+
+// ofStem reports whether the documents are read from the list of a stem.
+func (e *entry) ofStem() bool { return e.form == sharedList || e.form == partList }
 
 func sharedPrefix(a, b []byte) int {
 	n := 0
@@ -81,6 +90,7 @@ type terms struct {
 	term   []byte
 	shared int // bytes of term that are those of the term before it; 0 at the begin of a group
 	offset uint32
+	stem   uint32
 	entry  entry
 }
 
@@ -110,7 +120,7 @@ func (d *dictionary) seek(t *terms, from string) bool {
 // first returns the first term of a group.
 func (d *dictionary) first(group int) []byte {
 	data := d.group(group)
-	for range 2 { // the offset of the lists, and no shared bytes
+	for range 3 { // the offsets of the lists and of the stems, and no shared bytes
 		_, n := uvarint(data)
 		data = data[n:]
 	}
@@ -130,6 +140,7 @@ func (t *terms) advance() bool {
 	if t.next%groupSize == 0 {
 		t.data = t.d.group(t.next / groupSize)
 		t.offset = uint32(t.varint())
+		t.stem = uint32(t.varint())
 		t.term = t.term[:0]
 	}
 	t.next++
@@ -138,10 +149,15 @@ func (t *terms) advance() bool {
 	t.term = append(t.term[:t.shared], t.data[:size]...)
 	t.data = t.data[size:]
 	header := t.varint()
-	t.entry = entry{count: uint32(header >> 2), form: form(header & 3), offset: uint32(t.varint())}
+	t.entry = entry{count: uint32(header >> 2), form: form(header & 3)}
 	if t.entry.form != sharedList {
-		t.offset += t.entry.offset
+		t.offset += uint32(t.varint())
 		t.entry.offset = t.offset
+	}
+	if t.entry.ofStem() {
+		difference := t.varint() // as binary.AppendVarint encodes it
+		t.stem += uint32(difference>>1) ^ -uint32(difference&1)
+		t.entry.stem = t.stem
 	}
 	return true
 }

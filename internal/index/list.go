@@ -10,7 +10,10 @@ const noDoc = 1<<32 - 1
 
 // list reads a posting list. The zero value is an empty list.
 type list struct {
-	count      int
+	count      int // documents
+	stored     int // documents in the blocks and the rest; more than count if the list is a part
+	part       bool
+	ranks      ranks // of a part: the documents that it has
 	positional bool
 	skips      []byte
 	body       []byte // full blocks, the rest, and everything after them
@@ -30,13 +33,20 @@ type list struct {
 
 // open begins to read the list of e in lists.
 func (l *list) open(lists []byte, e entry) {
-	l.count, l.positional = int(e.count), e.form != plainList
+	l.count, l.stored, l.positional = int(e.count), int(e.count), e.form != plainList
 	l.block, l.n, l.at = -1, 0, 0
-	if e.count == 0 {
+	if l.part = e.form == partList; e.count == 0 {
 		return
 	}
-	data := lists[e.offset:]
-	skips := l.count / blockSize * skipSize
+	at := e.offset
+	if e.ofStem() {
+		at = e.stem
+	}
+	if l.part {
+		l.stored = l.ranks.open(lists[e.offset:], l.count)
+	}
+	data := lists[at:]
+	skips := l.stored / blockSize * skipSize
 	if l.positional {
 		size, n := uvarint(data)
 		data = data[n:]
@@ -60,6 +70,9 @@ func (l *list) seek(target uint32) uint32 {
 	}
 	if l.at >= l.n || l.docs[l.n-1] < target {
 		if !l.load(l.blockOf(target)) {
+			return noDoc
+		}
+		if l.docs[l.n-1] < target && !l.load(l.block+1) { // only a part ends earlier than its block
 			return noDoc
 		}
 	}
@@ -99,7 +112,7 @@ func (l *list) blockOf(target uint32) int {
 	if l.n > 0 && l.at >= l.n {
 		first = l.block + 1
 	}
-	full := l.count / blockSize
+	full := l.stored / blockSize
 	return first + sort.Search(max(0, full-first), func(i int) bool { return l.lastOf(first+i) >= target })
 }
 
@@ -118,13 +131,16 @@ func (l *list) bounds(block int) (body, positions int) {
 
 // load unpacks the documents of a block and moves to the first. It returns false after the last block.
 func (l *list) load(block int) bool {
-	full := l.count / blockSize
-	if block > full || block == full && l.count%blockSize == 0 {
-		l.n, l.at, l.block = 0, 0, full+1
-		return false
-	}
 	if l.block == block {
 		return l.at < l.n
+	}
+	if l.part {
+		block = l.ranks.block(block)
+	}
+	full := l.stored / blockSize
+	if block > full || block == full && l.stored%blockSize == 0 {
+		l.n, l.at, l.block = 0, 0, full+1
+		return false
 	}
 	last := int64(-1)
 	if block > 0 {
@@ -134,8 +150,16 @@ func (l *list) load(block int) bool {
 	l.block, l.at, l.counted, l.position = block, 0, 0, positions
 	if block == full {
 		l.loadRest(at, last)
-		return true
+	} else {
+		l.loadFull(at, last)
 	}
+	if l.part {
+		l.n = l.ranks.keep(&l.docs, block)
+	}
+	return true
+}
+
+func (l *list) loadFull(at int, last int64) {
 	l.n = blockSize
 	if !l.positional {
 		l.docs.unpack(l.body[at+1:], int(l.body[at]))
@@ -144,11 +168,10 @@ func (l *list) load(block int) bool {
 		l.docs.unpack(l.body[at+3:], int(l.body[at]))
 	}
 	l.docs.addUp(last)
-	return true
 }
 
 func (l *list) loadRest(at int, last int64) {
-	l.n, l.pending = l.count%blockSize, -1
+	l.n, l.pending = l.stored%blockSize, -1
 	data := l.body[at:]
 	next := uint32(last + 1)
 	for i := range l.n {
@@ -183,13 +206,14 @@ func (l *list) unpackFrequencies() {
 	l.pending = -1
 }
 
-// frequencies returns how often the term occurs in the title and in the text of the current document.
+// frequencies returns how often the term occurs in the title and in the text of the current document. The list must be that of a
+// stem.
 func (l *list) frequencies() (title, text uint32) {
 	l.unpackFrequencies()
 	return l.titles[l.at], l.texts[l.at]
 }
 
-// rawPositions returns the encoded positions of the current document.
+// rawPositions returns the encoded positions of the current document. The list must be that of a stem.
 func (l *list) rawPositions() []byte {
 	l.unpackFrequencies()
 	for ; l.counted < l.at; l.counted++ {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"sync/atomic"
@@ -12,10 +13,18 @@ type source struct {
 	live  bitmap // nil: all
 	first uint32 // number of the first document in the new segment
 
-	terms   terms
-	more    bool
-	offsets []uint32 // of the lists of stems, rising
-	stems   []uint32 // their stems in the new segment
+	terms terms
+	more  bool
+	stems []sourceStem // in the order of their lists
+}
+
+// sourceStem is a stem of a source whose list is in the new segment, for the words that refer to it.
+type sourceStem struct {
+	offset uint32 // of the list
+	count  uint32 // documents, including dead ones
+	number uint32 // of the stem in the new segment
+	first  uint32 // rank of the first document in the new list
+	live   uint32 // documents that are in the new list
 }
 
 // liveDocs returns the number of live documents.
@@ -42,6 +51,8 @@ type merger struct {
 	w       *segmentWriter
 	stems   []entry // in the new segment
 	list    list
+	ranks   []uint32  // of the current word, in the new list of its stem
+	moved   []uint32  // see movedRanks
 	same    []*source // with the current term
 	term    []byte
 	stop    *atomic.Bool
@@ -77,25 +88,46 @@ func (m *merger) mergeTerms() error {
 
 // mergeTerm merges the lists of a term. A term without live documents is left out.
 func (m *merger) mergeTerm() error {
-	w := m.w
-	positional := kind(m.term[0]) == stemKind
-	w.list.reset(positional)
+	switch kind(m.term[0]) {
+	case stemKind:
+		return m.mergeStem()
+	case wordKind:
+		if stem, ok := m.stemOfWord(); ok {
+			return m.mergeWord(stem)
+		}
+	}
+	m.w.list.reset(false)
 	for _, s := range m.same {
 		m.list.open(s.lists, s.terms.entry)
-		m.copyList(s, positional)
+		m.copyList(s, false)
 	}
-	if positional {
-		return m.endStem()
-	}
-	if w.list.count == 0 {
+	if m.w.list.count == 0 {
 		return nil
 	}
-	if stem, ok := m.sharedStem(); ok && stem.count == uint32(w.list.count) {
-		w.addWord(m.term, stem)
-		return nil
-	}
-	_, err := w.addList(m.term)
+	_, err := m.w.addList(m.term)
 	return err
+}
+
+// mergeStem merges the lists of a stem, and remembers them for its words.
+func (m *merger) mergeStem() error {
+	m.w.list.reset(true)
+	for _, s := range m.same {
+		e := s.terms.entry
+		stem := sourceStem{offset: e.offset, count: e.count, number: uint32(len(m.stems)), first: uint32(m.w.list.count)}
+		m.list.open(s.lists, e)
+		m.copyList(s, true)
+		stem.live = uint32(m.w.list.count) - stem.first
+		s.stems = append(s.stems, stem)
+	}
+	var e entry
+	if m.w.list.count > 0 {
+		var err error
+		if e, err = m.w.addList(m.term); err != nil {
+			return err
+		}
+	}
+	m.stems = append(m.stems, e)
+	return nil
 }
 
 // copyList adds the live documents of m.list.
@@ -116,42 +148,92 @@ func (m *merger) copyList(s *source, positional bool) {
 	}
 }
 
-// endStem writes the list of a stem, and remembers it for the words that shared its old lists.
-func (m *merger) endStem() error {
-	number := uint32(len(m.stems))
-	e := entry{}
-	if m.w.list.count > 0 {
-		var err error
-		if e, err = m.w.addList(m.term); err != nil {
-			return err
-		}
+// stem returns the stem whose list e refers to, or nil.
+func (s *source) stem(e entry) *sourceStem {
+	at, ok := slices.BinarySearchFunc(s.stems, e.stem, func(stem sourceStem, offset uint32) int { return cmp.Compare(stem.offset, offset) })
+	if !ok || !e.ofStem() {
+		return nil
 	}
-	m.stems = append(m.stems, e)
-	for _, s := range m.same {
-		s.offsets = append(s.offsets, s.terms.entry.offset)
-		s.stems = append(s.stems, number)
-	}
-	return nil
+	return &s.stems[at]
 }
 
-// sharedStem returns the new list of the stem of the current word, if the word shared its list in all sources.
-func (m *merger) sharedStem() (entry, bool) {
-	if kind(m.term[0]) != wordKind {
-		return entry{}, false
-	}
-	number := uint32(0)
+// stemOfWord returns the number of the current word's stem in the new segment. ok is false if the word has a list of its own
+// or another stem in one of the sources.
+func (m *merger) stemOfWord() (number uint32, ok bool) {
 	for i, s := range m.same {
-		e := s.terms.entry
-		if e.form != sharedList {
-			return entry{}, false
+		stem := s.stem(s.terms.entry)
+		if stem == nil || i > 0 && stem.number != number {
+			return 0, false
 		}
-		at, ok := slices.BinarySearch(s.offsets, e.offset)
-		if !ok || i > 0 && s.stems[at] != number {
-			return entry{}, false
-		}
-		number = s.stems[at]
+		number = stem.number
 	}
-	return m.stems[number], true
+	return number, true
+}
+
+// mergeWord merges which documents of a stem have the current word.
+func (m *merger) mergeWord(number uint32) error {
+	stem := m.stems[number]
+	if stem.count == 0 {
+		return nil
+	}
+	shared := uint32(0) // documents
+	for _, s := range m.same {
+		if e := s.terms.entry; e.form == sharedList {
+			shared += s.stem(e).live
+		}
+	}
+	if shared == stem.count {
+		return m.w.addShared(m.term, stem)
+	}
+	m.ranks = m.ranks[:0]
+	for _, s := range m.same {
+		m.addRanks(s)
+	}
+	if len(m.ranks) == 0 {
+		return nil
+	}
+	return m.w.addPart(m.term, stem, m.ranks)
+}
+
+// addRanks adds the ranks in the new list of the live documents of a source that have the current word.
+func (m *merger) addRanks(s *source) {
+	e := s.terms.entry
+	stem := s.stem(e)
+	add := func(rank uint32) { m.ranks = append(m.ranks, stem.first+rank) }
+	if stem.live < stem.count {
+		moved := m.movedRanks(s, stem)
+		add = func(rank uint32) {
+			if moved[rank] != noDoc {
+				m.ranks = append(m.ranks, stem.first+moved[rank])
+			}
+		}
+	}
+	if e.form == sharedList {
+		for rank := range e.count {
+			add(rank)
+		}
+		return
+	}
+	var all ranks
+	all.open(s.lists[e.offset:], int(e.count))
+	all.each(add)
+}
+
+// movedRanks returns, for each rank in the list of a stem, the number of live documents before it, or noDoc if its document is
+// dead.
+func (m *merger) movedRanks(s *source, stem *sourceStem) []uint32 {
+	m.moved = m.moved[:0]
+	live := uint32(0)
+	m.list.open(s.lists, entry{count: stem.count, form: fullList, offset: stem.offset})
+	for doc := m.list.seek(0); doc != noDoc; doc = m.list.next() {
+		if s.live.has(doc) {
+			m.moved = append(m.moved, live)
+			live++
+		} else {
+			m.moved = append(m.moved, noDoc)
+		}
+	}
+	return m.moved
 }
 
 // rows visits the live documents.

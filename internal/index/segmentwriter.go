@@ -15,6 +15,7 @@ type segmentWriter struct {
 	out        output
 	dictionary dictionaryWriter
 	list       listWriter
+	ranks      []byte
 }
 
 // output counts and sums up what is written.
@@ -32,21 +33,42 @@ func (o *output) Write(data []byte) (int, error) {
 
 // addList writes w.list as the list of a term, and returns its entry.
 func (w *segmentWriter) addList(term []byte) (entry, error) {
-	if w.out.size > math.MaxUint32 {
-		return entry{}, errors.New("the posting lists of a segment are longer than 4 GiB")
-	}
 	e := entry{count: uint32(w.list.count), offset: uint32(w.out.size)}
 	if w.list.positional {
 		e.form = fullList
 	}
-	w.dictionary.add(term, e)
+	if err := w.add(term, e); err != nil {
+		return entry{}, err
+	}
 	return e, w.list.writeTo(&w.out)
 }
 
-// addWord adds a word that shares the list of its stem.
-func (w *segmentWriter) addWord(term []byte, stem entry) {
-	stem.form = sharedList
-	w.dictionary.add(term, stem)
+// addShared adds a word that all documents of its stem have.
+func (w *segmentWriter) addShared(term []byte, stem entry) error {
+	return w.add(term, entry{count: stem.count, form: sharedList, stem: stem.offset})
+}
+
+// addPart adds a word that the documents with some ranks in the list of its stem have.
+func (w *segmentWriter) addPart(term []byte, stem entry, some []uint32) error {
+	if len(some) == int(stem.count) {
+		return w.addShared(term, stem)
+	}
+	e := entry{count: uint32(len(some)), form: partList, offset: uint32(w.out.size), stem: stem.offset}
+	if err := w.add(term, e); err != nil {
+		return err
+	}
+	w.ranks = appendRanks(w.ranks[:0], some, stem.count)
+	_, err := w.out.Write(w.ranks)
+	return err
+}
+
+// add adds a term whose list begins here, if it has one of its own.
+func (w *segmentWriter) add(term []byte, e entry) error {
+	if w.out.size > math.MaxUint32 {
+		return errors.New("the posting lists of a segment are longer than 4 GiB")
+	}
+	w.dictionary.add(term, e)
+	return nil
 }
 
 // row is what a segment contains of a document in addition to its terms.
