@@ -21,10 +21,11 @@ const layout = 4
 //	groups      where the groups of the dictionary begin, 4 bytes each
 //	lengths     coded lengths of title and text, 2 bytes a document
 //	languages   of the documents, a byte each; empty if all have the same
-//	times       when each document was updated, 8 bytes
-//	idEnds      where the ID of each document ends, 4 bytes
+//	times       when each document was updated, after the first of these times, in as many bytes as the last one needs
+//	idBegins    where the IDs of each group of documents begin, 4 bytes
+//	idLengths   of the IDs, a byte a document
 //	ids         the IDs
-//	table       a hash table of IDs, 8 bytes a slot
+//	table       a hash table of IDs, 4 bytes a slot
 //	footer      counts, where the sections end, and checksums
 //
 // All numbers are little-endian.
@@ -36,7 +37,9 @@ type segment struct {
 	lengths    []byte
 	languages  []byte
 	times      []byte
-	idEnds     []byte
+	timeBytes  int // of a document
+	idBegins   []byte
+	idLengths  []byte
 	ids        []byte
 	table      []byte
 
@@ -53,7 +56,8 @@ const (
 	lengthSection
 	languageSection
 	timeSection
-	idEndSection
+	idBeginSection
+	idLengthSection
 	idSection
 	tableSection
 	sections
@@ -66,6 +70,7 @@ type footer struct {
 	titles     int64          // sum of the lengths of titles
 	texts      int64          // sum of the lengths of texts
 	seed       uint64         // of the hashes of IDs
+	time       int64          // the first one
 	byLanguage languageCounts // documents
 	ends       [sections]uint64
 	sum        uint32 // CRC-32C of all sections
@@ -73,7 +78,7 @@ type footer struct {
 
 const (
 	magic      = "keepseg"
-	footerSize = 8 + 4 + 4 + 8 + 8 + 8 + 4*int(text.Languages) + 8*sections + 4 + 4
+	footerSize = 8 + 4 + 4 + 8 + 8 + 8 + 8 + 4*int(text.Languages) + 8*sections + 4 + 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -86,6 +91,7 @@ func (f *footer) append(out []byte) []byte {
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.titles))
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.texts))
 	out = binary.LittleEndian.AppendUint64(out, f.seed)
+	out = binary.LittleEndian.AppendUint64(out, uint64(f.time))
 	for _, docs := range f.byLanguage {
 		out = binary.LittleEndian.AppendUint32(out, uint32(docs))
 	}
@@ -108,8 +114,8 @@ func (f *footer) read(data []byte) error {
 	}
 	f.docs, f.terms = binary.LittleEndian.Uint32(data[8:]), binary.LittleEndian.Uint32(data[12:])
 	f.titles, f.texts = int64(binary.LittleEndian.Uint64(data[16:])), int64(binary.LittleEndian.Uint64(data[24:]))
-	f.seed = binary.LittleEndian.Uint64(data[32:])
-	data = data[40:]
+	f.seed, f.time = binary.LittleEndian.Uint64(data[32:]), int64(binary.LittleEndian.Uint64(data[40:]))
+	data = data[48:]
 	for l := range f.byLanguage {
 		f.byLanguage[l] = int64(binary.LittleEndian.Uint32(data[4*l:]))
 	}
@@ -148,14 +154,15 @@ func readSegment(data []byte) (*segment, error) {
 	begin = s.ends[listSection]
 	s.dictionary = dictionary{data: section(dictionarySection), groups: section(groupSection), terms: int(s.terms)}
 	s.lengths, s.languages, s.times = section(lengthSection), section(languageSection), section(timeSection)
-	s.idEnds = section(idEndSection)
+	s.idBegins, s.idLengths = section(idBeginSection), section(idLengthSection)
 	s.ids, s.table = section(idSection), section(tableSection)
 	docs, languages := int(s.docs), 0
+	s.timeBytes = len(s.times) / max(1, docs)
 	if s.byLanguage.several() {
 		languages = docs
 	}
 	if s.ends[tableSection] != uint64(body) || len(s.lengths) != 2*docs || s.byLanguage.docs() != int64(docs) || len(s.languages) != languages ||
-		len(s.times) != 8*docs || len(s.idEnds) != 4*docs ||
+		len(s.times) != s.timeBytes*docs || s.timeBytes > 8 || len(s.idBegins) != 4*idGroupsFor(docs) || len(s.idLengths) != docs ||
 		len(s.dictionary.groups) != (s.dictionary.terms+groupSize-1)/groupSize*4 || len(s.table) != slotSize*slotsFor(docs) {
 		return nil, errors.New("its sections have wrong sizes")
 	}
@@ -176,18 +183,31 @@ func (s *segment) open(l *list, term string) {
 	l.open(s.lists, e)
 }
 
-func (s *segment) time(doc uint32) int64 { return int64(binary.LittleEndian.Uint64(s.times[8*doc:])) }
-
-func (s *segment) id(doc uint32) []byte {
-	begin := uint32(0)
-	if doc > 0 {
-		begin = binary.LittleEndian.Uint32(s.idEnds[4*doc-4:])
+func (s *segment) time(doc uint32) int64 {
+	after := uint64(0)
+	for i, b := range s.times[int(doc)*s.timeBytes:][:s.timeBytes] {
+		after |= uint64(b) << (8 * i)
 	}
-	return s.ids[begin:binary.LittleEndian.Uint32(s.idEnds[4*doc:])]
+	return s.footer.time + int64(after)
 }
 
-// A slot of the hash table contains a document plus one, or zero, and the lower half of the hash of its ID.
-const slotSize = 8
+// idGroup is the number of documents for which the segment contains where their IDs begin.
+const idGroup = 16
+
+func idGroupsFor(docs int) int { return (docs + idGroup - 1) / idGroup }
+
+func (s *segment) id(doc uint32) []byte {
+	group := doc / idGroup
+	begin := binary.LittleEndian.Uint32(s.idBegins[4*group:])
+	for _, length := range s.idLengths[group*idGroup : doc] {
+		begin += uint32(length)
+	}
+	return s.ids[begin:][:s.idLengths[doc]]
+}
+
+// A slot of the hash table contains a document plus one, in as many bits as the last document needs, and above it as many of
+// the lowest bits of the hash of its ID as there is room for. Or it is zero.
+const slotSize = 4
 
 func slotsFor(docs int) int { return docs + docs/3 + 1 }
 
@@ -197,19 +217,23 @@ func slotOf(hash uint64, slots int) int {
 	return int(slot)
 }
 
+// contentOfSlot returns the content of a slot of a table with so many documents.
+func contentOfSlot(hash uint64, doc, docs uint32) uint32 {
+	return uint32(hash)<<bits.Len32(docs) | (doc + 1)
+}
+
 // find returns the document with an ID.
 func (s *segment) find(id string, hash uint64) (doc uint32, ok bool) {
 	slots := len(s.table) / slotSize
 	slot := slotOf(hash, slots)
+	mask := uint32(1)<<bits.Len32(s.docs) - 1
 	for range slots {
-		content := binary.LittleEndian.Uint64(s.table[slotSize*slot:])
-		if uint32(content) == 0 {
+		content := binary.LittleEndian.Uint32(s.table[slotSize*slot:])
+		if content == 0 {
 			return 0, false
 		}
-		if uint32(content>>32) == uint32(hash) {
-			if doc := uint32(content) - 1; string(s.id(doc)) == id {
-				return doc, true
-			}
+		if doc := content&mask - 1; content == contentOfSlot(hash, doc, s.docs) && string(s.id(doc)) == id {
+			return doc, true
 		}
 		if slot++; slot == slots {
 			slot = 0

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"math/bits"
 
 	"keepsake/internal/text"
 )
@@ -91,6 +92,14 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 	}
 	end := func(section int) { f.ends[section] = uint64(w.out.size) }
 	end(listSection)
+	latest := int64(math.MinInt64)
+	f.time = math.MaxInt64
+	visit(func(r *row) {
+		f.time, latest = min(f.time, r.time), max(latest, r.time)
+		if len(r.id) > math.MaxUint8 {
+			err = errors.New("the ID of a document is longer than 255 bytes")
+		}
+	})
 	write(w.dictionary.data)
 	end(dictionarySection)
 	var buffer []byte
@@ -122,14 +131,25 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 		collect(func(out []byte, r *row) []byte { return append(out, byte(r.language)) })
 	}
 	end(languageSection)
-	collect(func(out []byte, r *row) []byte { return binary.LittleEndian.AppendUint64(out, uint64(r.time)) })
-	end(timeSection)
-	ids := uint32(0)
+	timeBytes := (bits.Len64(uint64(latest-f.time)) + 7) / 8
 	collect(func(out []byte, r *row) []byte {
-		ids += uint32(len(r.id))
-		return binary.LittleEndian.AppendUint32(out, ids)
+		var after [8]byte
+		binary.LittleEndian.PutUint64(after[:], uint64(r.time-f.time))
+		return append(out, after[:timeBytes]...)
 	})
-	end(idEndSection)
+	end(timeSection)
+	doc, ids := 0, uint32(0)
+	collect(func(out []byte, r *row) []byte {
+		if doc%idGroup == 0 {
+			out = binary.LittleEndian.AppendUint32(out, ids)
+		}
+		doc++
+		ids += uint32(len(r.id))
+		return out
+	})
+	end(idBeginSection)
+	collect(func(out []byte, r *row) []byte { return append(out, byte(len(r.id))) })
+	end(idLengthSection)
 	collect(func(out []byte, r *row) []byte { return append(out, r.id...) })
 	end(idSection)
 	write(tableOf(int(f.docs), seed, visit))
@@ -146,7 +166,7 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 func tableOf(docs int, seed uint64, visit func(do func(*row))) []byte {
 	slots := slotsFor(docs)
 	table := make([]byte, slotSize*slots)
-	doc := uint64(0)
+	doc := uint32(0)
 	visit(func(r *row) {
 		hash := hashOf(seed, r.id)
 		slot := slotOf(hash, slots)
@@ -155,8 +175,8 @@ func tableOf(docs int, seed uint64, visit func(do func(*row))) []byte {
 				slot = 0
 			}
 		}
+		binary.LittleEndian.PutUint32(table[slotSize*slot:], contentOfSlot(hash, doc, uint32(docs)))
 		doc++
-		binary.LittleEndian.PutUint64(table[slotSize*slot:], hash<<32|doc)
 	})
 	return table
 }
