@@ -61,7 +61,7 @@ func (x *Index) Flush() (err error) {
 	}
 	next.parts = append(next.parts, rest...)
 	x.publish(next)
-	x.o.Maintenance.flushed(x, next.memory())
+	x.o.Maintenance.flushed(x, next.memory(0))
 	x.o.Maintenance.merge(x, x.mergeAt(next))
 	return nil
 }
@@ -71,7 +71,7 @@ func (x *Index) beginFlush() (s *Snapshot, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s = x.Snapshot()
-	if x.closed || s.change == x.flushed || s.files == 0 && x.flushed == 0 && s.memory() <= x.o.SmallBytes {
+	if x.closed || s.change == x.flushed || s.files == 0 && x.flushed == 0 && s.memory(0) <= x.o.SmallBytes {
 		return s, false
 	}
 	x.flushing = len(s.parts) - s.files

@@ -135,6 +135,7 @@ func (x *Index) Apply(changes []Change) error {
 	next := x.current.clone()
 	next.change = changes[len(changes)-1].Number
 	now := x.o.Now()
+	next.changedAt = now
 	for id := range latest {
 		next.kill(id, now)
 	}
@@ -145,8 +146,7 @@ func (x *Index) Apply(changes []Change) error {
 		return fmt.Errorf("merge in memory: %w", err)
 	}
 	x.publish(next)
-	memory := next.memory()
-	x.o.Maintenance.changed(x, memory, memory >= x.o.FlushBytes)
+	x.o.Maintenance.changed(x, next.memory(0), next.memory(x.flushing) >= x.o.FlushBytes)
 	return nil
 }
 
@@ -271,7 +271,7 @@ func (s *Size) Add(other Size) {
 func (x *Index) Size() Size {
 	s := x.Snapshot()
 	defer s.Release()
-	size := Size{Segments: len(s.parts), Memory: s.memory(), Docs: s.docs}
+	size := Size{Segments: len(s.parts), Memory: s.memory(0), Docs: s.docs}
 	for i := range s.parts {
 		size.Dead += int64(s.parts[i].dead)
 		if i < s.files {

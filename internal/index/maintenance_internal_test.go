@@ -154,20 +154,70 @@ func TestDeletedWordsLeaveTheFiles(t *testing.T) {
 	})
 }
 
-// Small files are merged without a request.
+// Many small files are merged while an index is changed, and fewer when it rests.
 func TestFilesAreMergedInTheBackground(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/index"
 	maintained(t, func(m *Maintenance) {
-		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1})
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1, FlushBytes: 1})
 		noError(t, err)
-		for i := range 3 * tierOfFiles {
+		const docs = tierAtRest * tierOfFiles
+		for i := range docs {
 			noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: fmt.Sprint(i), Document: &Document{Text: strings.Repeat("stone ", i)}}}))
-			time.Sleep(flushDelay)
 			synctest.Wait()
 		}
-		if size := x.Size(); size.Segments != 3 || size.Docs != 3*tierOfFiles || size.Memory != 0 {
+		if size := x.Size(); size.Segments != tierAtRest || size.Docs != docs || size.Memory != 0 {
 			t.Errorf("the size is %+v", size)
+		}
+		for i := range 2 {
+			time.Sleep(restDelay - time.Second)
+			noError(t, x.Apply([]Change{{Number: int64(docs + i + 1), ID: "unknown"}}))
+			synctest.Wait()
+		}
+		if size := x.Size(); size.Segments != tierAtRest {
+			t.Errorf("before it rests, the size is %+v", size)
+		}
+		time.Sleep(restDelay)
+		synctest.Wait()
+		if size := x.Size(); size.Segments != 1 || size.Docs != docs {
+			t.Errorf("at rest the size is %+v", size)
+		}
+		noError(t, x.Close())
+	})
+}
+
+// slowFiles are files of which each is created when the test allows it.
+type slowFiles struct {
+	files
+	allow chan struct{}
+}
+
+func (f *slowFiles) create(name string) (file, error) {
+	<-f.allow
+	return f.files.create(name)
+}
+
+// What is being flushed does not count for the next flush, which would otherwise write a small file.
+func TestFlushesAreLarge(t *testing.T) {
+	t.Parallel()
+	maintained(t, func(m *Maintenance) {
+		slow := &slowFiles{files: newFolder(t.TempDir() + "/index"), allow: make(chan struct{})}
+		x, err := Open("", Options{Maintenance: m, SmallBytes: 1, FlushBytes: 10 << 10, files: slow})
+		noError(t, err)
+		number := int64(0)
+		write := func() {
+			number++
+			noError(t, x.Apply([]Change{{Number: number, ID: fmt.Sprint(number), Document: &Document{Text: strings.Repeat(fmt.Sprint("w", number, " "), 1000)}}}))
+		}
+		for x.Size().Memory < 10<<10 {
+			write()
+		}
+		synctest.Wait() // the flush waits for its file
+		write()
+		close(slow.allow)
+		synctest.Wait()
+		if n := x.Work().Flushes; n != 1 || x.Size().Memory == 0 {
+			t.Errorf("after %d flushes, the size is %+v", n, x.Size())
 		}
 		noError(t, x.Close())
 	})

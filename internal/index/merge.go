@@ -16,6 +16,7 @@ type source struct {
 	terms terms
 	more  bool
 	stems []sourceStem // in the order of their lists
+	found int          // index of the stem that was found last
 }
 
 // sourceStem is a stem of a source whose list is in the new segment, for the words that refer to it.
@@ -148,12 +149,22 @@ func (m *merger) copyList(s *source, positional bool) {
 	}
 }
 
-// stem returns the stem whose list e refers to, or nil.
+// stem returns the stem whose list e refers to, or nil. The words of a dictionary are nearly in the order of their stems.
 func (s *source) stem(e entry) *sourceStem {
-	at, ok := slices.BinarySearchFunc(s.stems, e.stem, func(stem sourceStem, offset uint32) int { return cmp.Compare(stem.offset, offset) })
-	if !ok || !e.ofStem() {
+	if !e.ofStem() {
 		return nil
 	}
+	for at := s.found; at < min(s.found+2, len(s.stems)); at++ {
+		if s.stems[at].offset == e.stem {
+			s.found = at
+			return &s.stems[at]
+		}
+	}
+	at, ok := slices.BinarySearchFunc(s.stems, e.stem, func(stem sourceStem, offset uint32) int { return cmp.Compare(stem.offset, offset) })
+	if !ok {
+		return nil
+	}
+	s.found = at
 	return &s.stems[at]
 }
 

@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	tierOfFiles  = 8         // files of about the same size that are merged to one
-	deadShare    = 5         // a file is rewritten when one of so many documents is dead
-	smallFile    = 64 << 20  // bytes up to which a file is rewritten sooner
-	smallFileAge = time.Hour // after the death of a document
+	tierOfFiles  = 8               // files of about the same size that are merged to one
+	tierAtRest   = 3               // the same once an index rests, because each file has a dictionary of its own
+	restDelay    = 5 * time.Second // from the last change on
+	deadShare    = 5               // a file is rewritten when one of so many documents is dead
+	smallFile    = 64 << 20        // bytes up to which a file is rewritten sooner
+	smallFileAge = time.Hour       // after the death of a document
 )
 
 // Merge merges files once if that is due, and returns whether it was.
@@ -21,7 +23,7 @@ func (x *Index) Merge() (merged bool, err error) {
 	defer x.merging.Unlock()
 	s := x.Snapshot()
 	defer s.Release()
-	chosen := x.mergeable(s)
+	chosen := x.mergeable(s, x.o.Now())
 	if chosen == nil {
 		return false, nil
 	}
@@ -87,9 +89,12 @@ func (x *Index) withReplacement(parts []part, written *segment) *Snapshot {
 	return next
 }
 
-// mergeable returns the files of s that must be merged to one, or nil.
-func (x *Index) mergeable(s *Snapshot) []int {
-	now := x.o.Now()
+// mergeable returns the files of s that must be merged to one at a time, or nil.
+func (x *Index) mergeable(s *Snapshot, now time.Time) []int {
+	files := tierOfFiles
+	if !now.Before(s.restAt()) {
+		files = tierAtRest
+	}
 	tiers := map[int][]int{}
 	for i := range s.files {
 		p := &s.parts[i]
@@ -101,7 +106,7 @@ func (x *Index) mergeable(s *Snapshot) []int {
 		}
 	}
 	for t := range 64 {
-		if len(tiers[t]) >= tierOfFiles {
+		if len(tiers[t]) >= files {
 			if chosen := x.upToMax(s, tiers[t]); len(chosen) > 1 {
 				return chosen
 			}
@@ -109,6 +114,9 @@ func (x *Index) mergeable(s *Snapshot) []int {
 	}
 	return nil
 }
+
+// restAt returns from when on the index rests unless it is changed.
+func (s *Snapshot) restAt() time.Time { return s.changedAt.Add(restDelay) }
 
 // upToMax returns the smallest of the files that are together not larger than the maximum.
 func (x *Index) upToMax(s *Snapshot, files []int) []int {
@@ -156,10 +164,14 @@ func (x *Index) MergeAt() time.Time {
 
 // mergeAt returns when a merge is due, or a zero time.
 func (x *Index) mergeAt(s *Snapshot) time.Time {
-	if x.mergeable(s) != nil {
-		return x.o.Now()
+	now := x.o.Now()
+	if x.mergeable(s, now) != nil {
+		return now
 	}
 	var first time.Time
+	if rest := s.restAt(); x.mergeable(s, rest) != nil {
+		first = rest
+	}
 	for i := range s.files {
 		if p := &s.parts[i]; p.savedDead() > 0 {
 			if at := x.rewriteAt(p); first.IsZero() || at.Before(first) {

@@ -19,6 +19,7 @@ type Snapshot struct {
 	texts  int64
 
 	byLanguage languageCounts // live documents
+	changedAt  time.Time      // zero: before the index was opened
 }
 
 // part is a segment with its dead documents. Its bitmaps are copied before they are changed.
@@ -85,7 +86,7 @@ func (s *Snapshot) Change() int64 { return s.change }
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{
 		index: s.index, parts: slices.Clone(s.parts), files: s.files,
-		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage,
+		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
 	}
 }
 
@@ -150,10 +151,10 @@ func (s *Snapshot) removeParts(from, to int) {
 	s.files -= max(0, min(to, s.files)-from)
 }
 
-// memory returns the size of the segments in memory.
-func (s *Snapshot) memory() int64 {
+// memory returns the size of the segments in memory, without the oldest ones.
+func (s *Snapshot) memory(without int) int64 {
 	n := int64(0)
-	for i := s.files; i < len(s.parts); i++ {
+	for i := s.files + without; i < len(s.parts); i++ {
 		n += int64(len(s.parts[i].data))
 	}
 	return n
