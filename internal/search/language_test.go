@@ -211,7 +211,7 @@ func TestTheLanguageOfADocumentCanChange(t *testing.T) {
 	}
 }
 
-// An index of an earlier layout, which has English stems only, is removed and filled from the documents.
+// An index of an earlier layout is removed and filled from the documents.
 func TestIndexOfAnEarlierLayoutIsRebuilt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -222,7 +222,7 @@ func TestIndexOfAnEarlierLayoutIsRebuilt(t *testing.T) {
 	manifest := filepath.Join(first.dir, workspace, "manifest")
 	before, err := os.ReadFile(manifest)
 	must(t, err)
-	old := strings.Replace(string(before), `"layout":3`, `"layout":2`, 1)
+	old := strings.Replace(string(before), `"layout":4`, `"layout":3`, 1)
 	if old == string(before) {
 		t.Fatalf("the manifest has another layout: %s", before)
 	}
@@ -233,7 +233,7 @@ func TestIndexOfAnEarlierLayoutIsRebuilt(t *testing.T) {
 		t.Errorf("found %d, want 20", got)
 	}
 	second.stop()
-	if after, err := os.ReadFile(manifest); err != nil || !strings.Contains(string(after), `"layout":3`) {
+	if after, err := os.ReadFile(manifest); err != nil || !strings.Contains(string(after), `"layout":4`) {
 		t.Errorf("the manifest is %s, %v", after, err)
 	}
 }
