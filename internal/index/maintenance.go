@@ -160,10 +160,11 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 		delete(m.since, x)
 		m.mu.Unlock()
 		switch err := x.Flush(); {
-		case err == nil || x.closing.Load():
-			if m.idle(x.o.Now()) {
-				x.o.Lexicon.forget() // an import is over, and single writes need few spellings
-			}
+		case x.closing.Load():
+		case err == nil && m.idle(x.o.Now()):
+			x.o.Lexicon.forget() // an import is over, and single writes need few spellings
+		case err == nil:
+			m.retry(x) // until it is idle, also if there is nothing to flush any more
 		case errors.Is(err, ErrCorrupt):
 			x.o.Corrupt(err)
 		default:
@@ -180,11 +181,13 @@ func (m *Maintenance) idle(now time.Time) bool {
 	return !now.Before(m.last.Add(flushDelay))
 }
 
-// retry flushes x again some time later.
+// retry flushes x some time later, unless a change flushes it before.
 func (m *Maintenance) retry(x *Index) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.dirty[x] = x.o.Now().Add(flushDelay)
+	if _, ok := m.dirty[x]; !ok {
+		m.dirty[x] = x.o.Now().Add(flushDelay)
+	}
 }
 
 func (m *Maintenance) runMerges(ctx context.Context) {

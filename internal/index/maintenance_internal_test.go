@@ -65,7 +65,7 @@ func TestChangesAreFlushedAfterAPause(t *testing.T) {
 	})
 }
 
-// The flush of a full memory is in the middle of an import. The one after a pause is its end, when the lexicon is emptied.
+// A flush of a full memory is in the middle of an import. A pause is its end, when the lexicon is emptied.
 func TestLexiconIsEmptyAfterAPause(t *testing.T) {
 	t.Parallel()
 	lexicon := NewLexicon()
@@ -76,13 +76,17 @@ func TestLexiconIsEmptyAfterAPause(t *testing.T) {
 		noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &large}}))
 		synctest.Wait()
 		if n := x.Work().Flushes; n != 1 || lexicon.short.n+len(lexicon.long) != 3 {
-			t.Errorf("after %d flushes, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
+			t.Errorf("after %d flushes, the lexicon contains %d and %d spellings", n, lexicon.short.n, len(lexicon.long))
 		}
-		noError(t, x.Apply([]Change{{Number: 2, ID: "b", Document: &Document{Text: "stone"}}}))
-		time.Sleep(flushDelay)
-		synctest.Wait()
-		if n := x.Work().Flushes; n != 2 || lexicon.short.n+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
-			t.Errorf("after %d flushes and a pause, the lexicon contains %v and %v", n, lexicon.short, lexicon.long)
+		for pause, flushes := range []int64{1, 2} { // nothing remains to be flushed, or a little
+			if pause == 1 {
+				noError(t, x.Apply([]Change{{Number: 2, ID: "b", Document: &Document{Text: "stone"}}}))
+			}
+			time.Sleep(flushDelay)
+			synctest.Wait()
+			if n := x.Work().Flushes; n != flushes || lexicon.short.n+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
+				t.Errorf("after %d flushes and a pause, the lexicon contains %d and %d spellings", n, lexicon.short.n, len(lexicon.long))
+			}
 		}
 		noError(t, x.Close())
 	})

@@ -40,6 +40,7 @@ func merge(out io.Writer, seed uint64, sources []*source, stop *atomic.Bool) err
 		s.first = first
 		first += uint32(s.liveDocs())
 		s.more = s.dictionary.seek(&s.terms, "")
+		s.stems = make([]sourceStem, 0, s.dictionary.terms/2+1) // most stems have a word or more
 	}
 	if err := m.mergeTerms(); err != nil {
 		return err

@@ -197,7 +197,7 @@ func (r *search) countIn(p *searchedPart, e entry) (int64, error) {
 			n++
 		}
 	}
-	return n, r.steps(int(e.count))
+	return n, r.steps(r.list.stored)
 }
 
 func (p *part) eachDead(do func(doc uint32)) {
@@ -305,7 +305,7 @@ func (r *search) withAny(p *searchedPart, ranges []Range) (bitmap, error) {
 		p.dictionary.each(of, func(_ []byte, e entry) bool {
 			r.list.open(p.lists, e)
 			docs.addList(&r.list)
-			err = r.steps(1 + int(e.count))
+			err = r.steps(1 + r.list.stored)
 			return err == nil
 		})
 		if err != nil {
@@ -418,7 +418,7 @@ func (r *search) countFacets(p *searchedPart) error {
 						n++
 					}
 				}
-				if err = r.steps(1 + int(e.count)); err != nil || n == 0 {
+				if err = r.steps(1 + r.list.stored); err != nil || n == 0 {
 					return err == nil
 				}
 				if _, known := counts.ByTerm[string(term)]; !known && len(counts.ByTerm) == maxFacet {
