@@ -20,7 +20,7 @@ type Document struct {
 	URL        string // empty: none
 	Tags       []string
 	Metadata   map[string]any // string, float64 or bool
-	CreatedAt  time.Time
+	CreatedAt  time.Time      // times are whole milliseconds
 	UpdatedAt  time.Time
 	Revision   int64
 	Change     int64 // number of the change that wrote this revision

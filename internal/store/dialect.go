@@ -95,8 +95,8 @@ func newStatements(d Dialect) statements {
 		addMinutes: addingCells(d, "usage_packed_minute"), addLate: addingCells(d, "usage_packed_late"),
 		documentsByID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		fewDocumentsByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
-		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
-			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+		existing: `SELECT d.id, true, ` + documentCreated + `, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, '', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 		memoriesByID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byMemoryID + ` AND ` + LivingMemory,
 		memoriesOf: `SELECT ` + MemoryColumns + `, s.change FROM ` + memoryOf + ` CROSS JOIN memory_subject s
 			WHERE ` + byMemoryIDOf + ` AND s.workspace_id = $1 AND s.subject = $2 AND s.generation = $3

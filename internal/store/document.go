@@ -94,27 +94,20 @@ type existing struct {
 	tombstone bool
 	createdAt int64
 	revision  int64
-	tags      string
+	tags      string // the column
 	bytes     int64
 }
 
-// documentBytes is the size of a document as the triggers of the table count it.
-const documentBytes = `octet_length(d.id) + octet_length(d.collection) + octet_length(d.title) + octet_length(d.text) +
-	octet_length(d.url) + octet_length(d.tags) + octet_length(d.metadata)`
-
-// bytesOf is what documentBytes will be for d.
-func bytesOf(d *document.Document, tags, metadata string) int64 {
-	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(metadata))
-}
+var existingDocument = `
+	SELECT true, ` + documentCreated + `, revision, tags, ` + documentBytes + ` FROM document d WHERE workspace = $1 AND id = $2
+	UNION ALL SELECT false, 0, 0, '', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`
 
 func (s *Store) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
-	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT true, created_at, revision, tags, `+documentBytes+` FROM document d WHERE workspace = $1 AND id = $2
-		UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`, h.number, id).
+	err := s.main.In(ctx).QueryRow(ctx, existingDocument, h.number, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
-		return existing{tags: "[]"}, nil
+		return existing{}, nil
 	}
 	if err != nil {
 		return st, fmt.Errorf("read document's revision: %w", err)
@@ -125,7 +118,7 @@ func (s *Store) existing(ctx context.Context, h *documentHead, id string) (exist
 
 // PutDocument implements document.Store.
 func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document.Document, p document.Put) (created bool, err error) {
-	tags, metadata, err := columnsOf(d)
+	v, err := documentValuesOf(d)
 	if err != nil {
 		return false, err
 	}
@@ -141,29 +134,20 @@ func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document
 		if err := s.roomFor(ctx, workspaceID, head, p); err != nil {
 			return err
 		}
-		if err := head.put(d, p, &old, bytesOf(d, tags, metadata)); err != nil {
+		if err := head.put(d, p, &old, v.bytes); err != nil {
 			return err
 		}
 		if created = !old.live; created {
-			err = s.insertDocument(ctx, head, d, tags, metadata, old.tombstone)
+			err = s.insertDocument(ctx, head, d, &v, old.tombstone)
 		} else {
-			err = s.replaceDocument(ctx, head, d, tags, metadata)
+			err = s.replaceDocument(ctx, head, d, &v)
 		}
 		if err != nil {
 			return err
 		}
-		return s.writeTags(ctx, head, d, old.tags, tags)
+		return s.writeTags(ctx, head, d, old.tags, v.tags)
 	})
 	return created, err
-}
-
-// columnsOf returns the columns for a document's tags and metadata.
-func columnsOf(d *document.Document) (tags, metadata string, err error) {
-	if tags, err = listText(d.Tags); err != nil {
-		return "", "", err
-	}
-	metadata, err = metadataText(d.Metadata)
-	return tags, metadata, err
 }
 
 // put decides whether d, of a size in bytes, replaces what exists, and sets its numbers.
@@ -184,7 +168,7 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	h.change++
 	d.Change, d.Revision = h.change, old.revision+1
 	if old.live {
-		d.CreatedAt = timeOf(old.createdAt)
+		d.CreatedAt = documentTimeOf(old.createdAt)
 	} else {
 		d.CreatedAt = d.UpdatedAt
 		h.documents++
@@ -192,7 +176,7 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	return nil
 }
 
-func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document.Document, tags, metadata string, tombstone bool) error {
+func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues, tombstone bool) error {
 	q := s.main.In(ctx)
 	if tombstone {
 		if _, err := q.Exec(ctx, `DELETE FROM document_tombstone WHERE workspace = $1 AND id = $2`, h.number, d.ID); err != nil {
@@ -200,21 +184,20 @@ func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document
 		}
 	}
 	_, err := q.Exec(ctx, `
-		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
+		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		h.number, d.ID, d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.CreatedAt), micros(d.UpdatedAt),
-		d.Revision, d.Change)
+		h.number, d.ID, v.collection, d.Title, d.Text, d.URL, v.tags, v.metadata, age(d), documentTime(d.UpdatedAt), d.Revision, d.Change)
 	if err != nil {
 		return fmt.Errorf("add document: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, tags, metadata string) error {
+func (s *Store) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
-		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, updated_at = $7,
-			revision = $8, change = $9 WHERE workspace = $10 AND id = $11`,
-		d.Collection, d.Title, d.Text, d.URL, tags, metadata, micros(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
+		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, age = $7,
+			updated_at = $8, revision = $9, change = $10 WHERE workspace = $11 AND id = $12`,
+		v.collection, d.Title, d.Text, d.URL, v.tags, v.metadata, age(d), documentTime(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
 	if err != nil {
 		return fmt.Errorf("replace document: %w", err)
 	}
@@ -226,10 +209,8 @@ func (s *Store) writeTags(ctx context.Context, h *documentHead, d *document.Docu
 	if old == tags {
 		return nil
 	}
-	if old != "[]" {
-		if err := s.removeTags(ctx, h, d.ID, old); err != nil {
-			return err
-		}
+	if err := s.removeTags(ctx, h, d.ID, old); err != nil {
+		return err
 	}
 	for _, tag := range d.Tags {
 		_, err := s.main.In(ctx).Exec(ctx, `
@@ -243,7 +224,7 @@ func (s *Store) writeTags(ctx context.Context, h *documentHead, d *document.Docu
 }
 
 func (s *Store) removeTags(ctx context.Context, h *documentHead, id, tags string) error {
-	list, err := listOf(tags)
+	list, err := tagsOf(tags)
 	if err != nil {
 		return err
 	}

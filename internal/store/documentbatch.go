@@ -14,11 +14,11 @@ import (
 func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []document.Write) ([]document.Written, error) {
 	rows := make([]documentRow, len(writes))
 	for i, w := range writes {
-		tags, metadata, err := columnsOf(w.Document)
+		v, err := documentValuesOf(w.Document)
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = documentRow{Document: w.Document, put: w.Put, newTags: tags, metadata: metadata}
+		rows[i] = documentRow{Document: w.Document, put: w.Put, values: v}
 	}
 	err := s.main.Run(ctx, func(ctx context.Context) error {
 		head, err := s.documentHead(ctx, workspaceID)
@@ -45,8 +45,8 @@ func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []d
 // documentRow is a document to be written.
 type documentRow struct {
 	*document.Document
-	put               document.Put
-	newTags, metadata string
+	put    document.Put
+	values documentValues
 
 	old     existing
 	refused error
@@ -86,7 +86,7 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 	for i := range rows {
 		r := &rows[i]
 		var err error
-		if r.refused, err = refusedOf(head.put(r.Document, r.put, &r.old, bytesOf(r.Document, r.newTags, r.metadata))); err != nil {
+		if r.refused, err = refusedOf(head.put(r.Document, r.put, &r.old, r.values.bytes)); err != nil {
 			return err
 		}
 		if r.refused != nil {
@@ -96,7 +96,7 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 		if r.old.tombstone {
 			buried = append(buried, r)
 		}
-		if r.old.tags != r.newTags {
+		if r.old.tags != r.values.tags {
 			untag, tag = append(untag, r), append(tag, r)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 	for i := range rows {
 		ids[i] = rows[i].ID
 		byID[rows[i].ID] = &rows[i]
-		rows[i].old = existing{tags: "[]"}
+		rows[i].old = existing{}
 	}
 	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		err := s.eachRow(ctx, func(row Row) error {
@@ -148,18 +148,18 @@ func (s *Store) removeTombstones(ctx context.Context, h *documentHead, rows []*d
 }
 
 var upsertDocuments = &bulk{
-	into:    `document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
+	into:    `document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)`,
 	columns: 12,
 	rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
-		updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
+		age = excluded.age, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
 }
 
 func (s *Store) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	_, err := s.insert(ctx, s.main, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
-		return append(values, h.number, r.ID, r.Collection, r.Title, r.Text, r.URL, r.newTags, r.metadata,
-			micros(r.CreatedAt), micros(r.UpdatedAt), r.Revision, r.Change)
+		return append(values, h.number, r.ID, r.values.collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
+			age(r.Document), documentTime(r.UpdatedAt), r.Revision, r.Change)
 	})
 	if err != nil {
 		return fmt.Errorf("write documents: %w", err)
@@ -182,7 +182,7 @@ func pairs(first, n int) []string {
 func (s *Store) removeTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
-		tags, err := listOf(r.old.tags)
+		tags, err := tagsOf(r.old.tags)
 		if err != nil {
 			return err
 		}

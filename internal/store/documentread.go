@@ -10,28 +10,6 @@ import (
 	"keepsake/internal/problem"
 )
 
-const documentColumns = `d.id, d.collection, d.title, d.text, d.url, d.tags, d.metadata, d.created_at, d.updated_at, d.revision, d.change`
-
-// briefColumns are documentColumns without title, text, URL and tags.
-const briefColumns = `d.id, d.collection, '', '', '', '[]', d.metadata, d.created_at, d.updated_at, d.revision, d.change`
-
-// scanDocument reads documentColumns.
-func scanDocument(row Row) (document.Document, error) {
-	var d document.Document
-	var tags, metadata string
-	var created, updated int64
-	err := row.Scan(&d.ID, &d.Collection, &d.Title, &d.Text, &d.URL, &tags, &metadata, &created, &updated, &d.Revision, &d.Change)
-	if err != nil {
-		return d, err
-	}
-	d.CreatedAt, d.UpdatedAt = timeOf(created), timeOf(updated)
-	if d.Tags, err = listOf(tags); err != nil {
-		return d, err
-	}
-	d.Metadata, err = metadataOf(metadata)
-	return d, err
-}
-
 // Document implements document.Store.
 func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document.Document, error) {
 	d, err := scanDocument(s.main.In(ctx).QueryRow(ctx, `
@@ -100,19 +78,19 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace = d.workspace AND x.tag = ? AND x.document_id = d.id)`, tag)
 	}
 	if f.Collection != "" {
-		c.where(`d.collection = ?`, f.Collection)
+		c.where(`d.collection = ?`, collectionColumn(f.Collection))
 	}
 	order := id
 	switch f.Sort {
 	case document.Newest:
 		order = `d.updated_at DESC, ` + id + ` DESC`
 		if f.After != nil {
-			c.where(`(d.updated_at, `+id+`) < (?, ?)`, micros(f.After.UpdatedAt), f.After.ID)
+			c.where(`(d.updated_at, `+id+`) < (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
 		}
 	case document.Oldest:
 		order = `d.updated_at, ` + id
 		if f.After != nil {
-			c.where(`(d.updated_at, `+id+`) > (?, ?)`, micros(f.After.UpdatedAt), f.After.ID)
+			c.where(`(d.updated_at, `+id+`) > (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
 		}
 	default:
 		if f.After != nil {
@@ -138,8 +116,7 @@ func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after i
 		SELECT * FROM (
 			SELECT true, `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.change > $2 ORDER BY d.change LIMIT $3) live
 		UNION ALL SELECT * FROM (
-			SELECT false, b.id, '', '', '', '', '[]', '{}', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), b.change
-			FROM document_tombstone b WHERE b.`+ofWorkspace+` AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
+			SELECT false, `+buriedColumns+` FROM document_tombstone b WHERE b.`+ofWorkspace+` AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
 		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)

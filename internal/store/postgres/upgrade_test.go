@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/store/storetest"
 )
 
 // grows and shrinks are migrations of a newer program.
@@ -287,7 +288,7 @@ func TestStartRecordsTheOldestVersion(t *testing.T) {
 		t.Error(err)
 	}
 	var oldest int64
-	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 23 {
+	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 24 {
 		t.Errorf("oldest is %d, %v", oldest, err)
 	}
 }
@@ -337,4 +338,15 @@ func TestDocumentsStayWhenWorkspacesAreNumbered(t *testing.T) {
 		}
 		wantStored(48 + int64(len("five")-len("two")))
 	}
+}
+
+func TestDocumentsStayWhenTheirRowsBecomeShort(t *testing.T) {
+	t.Parallel()
+	url := enginetest.Postgres(t)
+	err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool { return path < "main/0024" || path > "n" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.WriteOlderDocuments(t, "keepsake.", func(statement string) { exec(t, url, statement) })
+	storetest.CheckOlderDocuments(t, store.New(open(t, postgres.Options{URL: url, Connections: 2})))
 }

@@ -23,9 +23,11 @@ func testDocument(t *testing.T, setup setup) {
 		s := setup(t)
 		full := &document.Document{
 			ID: "a.b:c-1", Collection: "notes", Title: "Öl", Text: strings.Repeat("wörter 世界 ", 20_000), URL: "https://example.com/a",
-			Tags: []string{"b", "a"}, Metadata: map[string]any{"n": 2.5, "s": "x", "b": false}, UpdatedAt: after(time.Second),
+			Tags: []string{"b", "a"}, Metadata: map[string]any{"n": 2.5, "s": "x", "b": false}, UpdatedAt: documentTime(time.Second),
 		}
-		for _, d := range []*document.Document{full, newDocument("plain")} {
+		plain := newDocument("plain")
+		plain.Tags = nil
+		for _, d := range []*document.Document{full, newDocument("tagged"), plain} {
 			created, err := s.PutDocument(t.Context(), "wsp_a", d, put())
 			noError(t, err)
 			if !created || d.Revision != 1 || !d.CreatedAt.Equal(d.UpdatedAt) {
@@ -42,15 +44,22 @@ func testDocument(t *testing.T, setup setup) {
 		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
 		noError(t, err)
 		next := newDocument("d")
-		next.Title, next.Tags, next.UpdatedAt = "second", []string{"new"}, after(time.Hour)
+		next.Title, next.Tags, next.UpdatedAt = "second", []string{"new"}, documentTime(time.Hour)
 		created, err := s.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: []int64{7, 1}, IfNotRevision: []int64{2}})
 		noError(t, err)
-		if created || next.Revision != 2 || next.Change != 2 || !next.CreatedAt.Equal(epoch) {
+		if created || next.Revision != 2 || next.Change != 2 || !next.CreatedAt.Equal(documentTime(0)) {
 			t.Errorf("created %v, revision %d, change %d, created at %v", created, next.Revision, next.Change, next.CreatedAt)
 		}
 		got, err := s.Document(t.Context(), "wsp_a", "d")
 		noError(t, err)
 		wantDocument(t, got, next)
+		last := newDocument("d")
+		last.UpdatedAt = documentTime(-time.Minute) // the clock was set back
+		_, err = s.PutDocuments(t.Context(), "wsp_a", []document.Write{{Document: last}})
+		noError(t, err)
+		if got, err = s.Document(t.Context(), "wsp_a", "d"); err != nil || !got.CreatedAt.Equal(documentTime(0)) || !got.UpdatedAt.Equal(last.UpdatedAt) {
+			t.Errorf("replaced again: %+v, %v", got, err)
+		}
 	})
 
 	t.Run("ConditionsAreCheckedBeforeAnythingIsWritten", func(t *testing.T) {
@@ -167,7 +176,7 @@ func testDocument(t *testing.T, setup setup) {
 		s := setup(t)
 		for i := range 30 {
 			d := newDocument(fmt.Sprintf("d%02d", i))
-			d.Collection = []string{"a", "b"}[i%2]
+			d.Collection = []string{"a", document.DefaultCollection}[i%2]
 			d.Tags = nil
 			for _, m := range []int{3, 5} {
 				if i%m == 0 {
@@ -188,7 +197,8 @@ func testDocument(t *testing.T, setup setup) {
 			{document.Filter{Collection: "a", After: &document.Position{ID: "d20"}}, "d22 d24 d26 d28"},
 			{document.Filter{Tags: []string{"m3"}}, "d00 d03 d06 d09 d12 d18 d21 d24 d27"},
 			{document.Filter{Tags: []string{"m5", "m3"}}, "d00"},
-			{document.Filter{Tags: []string{"m3"}, Collection: "b", After: &document.Position{ID: "d04"}}, "d09 d21 d27"},
+			{document.Filter{Tags: []string{"m3"}, Collection: document.DefaultCollection, After: &document.Position{ID: "d04"}}, "d09 d21 d27"},
+			{document.Filter{Collection: document.DefaultCollection, After: &document.Position{ID: "d24"}}, "d25 d27 d29"},
 			{document.Filter{Tags: []string{"none"}}, ""},
 		} {
 			var got []string
@@ -215,7 +225,7 @@ func testDocument(t *testing.T, setup setup) {
 		s := setup(t)
 		for i := range 12 { // three documents of each time
 			d := newDocument(fmt.Sprintf("d%02d", i))
-			d.UpdatedAt, d.Tags, d.Metadata = after(time.Duration(i%4)*time.Second), []string{"all"}, map[string]any{"i": float64(i)}
+			d.UpdatedAt, d.Tags, d.Metadata = documentTime(time.Duration(i%4)*time.Second), []string{"all"}, map[string]any{"i": float64(i)}
 			_, err := s.PutDocument(t.Context(), "wsp_a", d, put())
 			noError(t, err)
 		}
@@ -300,8 +310,11 @@ func testDocument(t *testing.T, setup setup) {
 var errRefused = errors.New("refused")
 
 func newDocument(id string) *document.Document {
-	return &document.Document{ID: id, Collection: "default", Title: "title", Text: "text", Tags: []string{"tag"}, UpdatedAt: epoch}
+	return &document.Document{ID: id, Collection: "default", Title: "title", Text: "text", Tags: []string{"tag"}, UpdatedAt: documentTime(0)}
 }
+
+// documentTime is after as a time of a document.
+func documentTime(d time.Duration) time.Time { return after(d).Truncate(time.Millisecond) }
 
 func put() document.Put { return document.Put{} }
 

@@ -114,7 +114,7 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 		for i := range rapid.IntRange(0, 8).Draw(rt, "writes") {
 			id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(rt, "id")
 			d := newDocument(id)
-			d.Title, d.UpdatedAt = fmt.Sprint("title ", i), after(time.Duration(i)*time.Second)
+			d.Title, d.UpdatedAt = fmt.Sprint("title ", i), documentTime(time.Duration(i)*time.Second)
 			d.Tags = rapid.SampledFrom([][]string{nil, {"x"}, {"y", "x"}, {"z"}}).Draw(rt, "tags")
 			p := document.Put{
 				Max: 4, CreateOnly: rapid.IntRange(0, 4).Draw(rt, "create only") == 0, Exists: rapid.IntRange(0, 4).Draw(rt, "exists") == 0,

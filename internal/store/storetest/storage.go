@@ -35,8 +35,13 @@ func wantStored(t *testing.T, s *store.Store, workspaceID string, want int64) {
 	}
 }
 
+// documentBytes is the size of a document with the tags a and b, or none, and without metadata.
 func documentBytes(d *document.Document) int64 {
-	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(`["a","b"]`) + len(`{}`))
+	tags := `[]`
+	if d.Tags != nil {
+		tags = `["a","b"]`
+	}
+	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(`{}`))
 }
 
 func testStorage(t *testing.T, setup setup) {
@@ -65,6 +70,33 @@ func testStorage(t *testing.T, setup setup) {
 		noError(t, s.DeleteDocument(ctx(t), "wsp_a", "d", nil))
 		wantStored(t, s, "wsp_a", 0)
 		wantStored(t, s, "wsp_b", documentBytes(large))
+	})
+
+	t.Run("WhatMostDocumentsHaveIsCounted", func(t *testing.T) {
+		s := setup(t)
+		plain, other := text(10), text(10)
+		plain.Collection, plain.Tags = document.DefaultCollection, nil
+		other.Collection, other.ID = document.DefaultCollection, "e"
+		full := documentBytes(plain) + documentBytes(other)
+		put := document.Put{MaxBytes: &full}
+		for range 2 {
+			_, err := s.PutDocument(ctx(t), "wsp_a", plain, put)
+			noError(t, err)
+			written, err := s.PutDocuments(ctx(t), "wsp_a", []document.Write{{Document: other, Put: put}, {Document: plain, Put: put}})
+			noError(t, err)
+			if written[0].Refused != nil || written[1].Refused != nil {
+				t.Errorf("refused: %+v", written)
+			}
+			wantStored(t, s, "wsp_a", full)
+			_, err = s.PutDocument(ctx(t), "wsp_a", text(10), document.Put{}) // another collection, and tags
+			noError(t, err)
+			wantStored(t, s, "wsp_a", documentBytes(text(10))+documentBytes(other))
+		}
+		full--
+		larger := *other
+		larger.Title += "."
+		_, err := s.PutDocument(ctx(t), "wsp_a", &larger, put)
+		wantProblem(t, err, problem.Conflict, problem.CodeLimitReached)
 	})
 
 	t.Run("DocumentsOverTheLimitAreRefused", func(t *testing.T) {
