@@ -40,6 +40,12 @@ func TestMemoryPlans(t *testing.T) {
 	storetest.MemoryPlans(t, open(t, opt), "EXPLAIN", 1)
 }
 
+func TestDocumentPlans(t *testing.T) {
+	t.Parallel()
+	opt := postgres.Options{URL: migrated(t) + "&enable_seqscan=off&enable_bitmapscan=off", Connections: 4}
+	storetest.DocumentPlans(t, open(t, opt), "EXPLAIN", 1, "ANALYZE document")
+}
+
 func open(t testing.TB, opt postgres.Options) *postgres.Engine {
 	t.Helper()
 	e, err := postgres.Open(context.WithoutCancel(t.Context()), patient(opt))

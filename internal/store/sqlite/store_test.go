@@ -44,3 +44,8 @@ func TestMemoryPlans(t *testing.T) {
 	t.Parallel()
 	storetest.MemoryPlans(t, openWithoutSync(t), "EXPLAIN QUERY PLAN", 4)
 }
+
+func TestDocumentPlans(t *testing.T) {
+	t.Parallel()
+	storetest.DocumentPlans(t, openWithoutSync(t), "EXPLAIN QUERY PLAN", 4, "SELECT 1")
+}
