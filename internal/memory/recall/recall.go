@@ -5,7 +5,7 @@
 // they were chosen.
 //
 // Read adder.go (how a text is analyzed), index.go (what is stored), query.go (how a query is analyzed), search.go and score.go (how
-// a search scores), then the signals: words.go, english.go, lexicon.go (other languages), worth.go, meaning.go and date.go.
+// a search scores), then the signals: words.go, english.go, related.go, lexicon.go (other languages), worth.go, meaning.go and date.go.
 package recall
 
 import "time"
@@ -121,7 +121,7 @@ func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.6, Similar: 0.3, DateWord: 0.4,
+	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.8, Similar: 0.3, DateWord: 0.4,
 	Reply: 0.74, Before: 0.53,
 	Session: 0.6, Speaker: 2.45, Date: 8.89, Answer: 0.3, Time: 1.96,
 	Meaning: 1.17, Beside: 0.66, Around: 0.3,
