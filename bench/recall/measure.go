@@ -146,7 +146,7 @@ func variants() []variant {
 	}{
 		{"weak words", func(to *engine.Weights, from engine.Weights) { to.Weak, to.DateWord = from.Weak, from.DateWord }},
 		{"similar spelling", func(to *engine.Weights, from engine.Weights) { to.Grams = from.Grams }},
-		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin = from.Kin }},
+		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin, to.FarKin = from.Kin, from.FarKin }},
 		{"similar words", func(to *engine.Weights, from engine.Weights) { to.Similar = from.Similar }},
 		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Reply, to.Before = from.Reply, from.Before }},
 		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},

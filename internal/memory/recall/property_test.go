@@ -31,7 +31,7 @@ func build(items []recall.Item) *recall.Index {
 }
 
 var someWords = []string{
-	"camp", "camping", "campsite", "dog", "puppy", "went", "go", "Ann", "Bob", "the", "what", "May", "2023", "yesterday", "猫", "黒猫", "кофе", "🎉",
+	"camp", "camping", "campsite", "dog", "puppy", "pet", "beagle", "went", "go", "Ann", "Bob", "the", "what", "May", "2023", "yesterday", "猫", "黒猫", "кофе", "🎉",
 	"photo", "photograph", "like", "red", "red", "?", "when", "7th", "thanks", "bought", "ich", "habe", "Hunde", "Hund",
 }
 

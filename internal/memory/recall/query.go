@@ -325,11 +325,15 @@ func (s *search) grow(p *plan) {
 		}
 		found := map[int32]float64{}
 		if w.Kin > 0 && p.language == text.English {
-			for _, other := range kin[wd.term] {
-				if n, ok := x.terms[other]; ok && !exact[n] {
-					found[n] = max(found[n], w.Kin)
+			eachKin(wd.term, func(other string, far bool) {
+				weight := w.Kin
+				if far {
+					weight = w.FarKin
 				}
-			}
+				if n, ok := x.terms[other]; ok && !exact[n] && weight > 0 {
+					found[n] = max(found[n], weight)
+				}
+			})
 		}
 		if w.Grams > 0 {
 			for _, like := range s.similar(wd.term, exact) {

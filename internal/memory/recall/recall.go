@@ -90,6 +90,7 @@ type Weights struct {
 	NameInText float64 // a speaker's name in a text, which usually addresses the speaker
 	Grams      float64 // a word of similar spelling
 	Kin        float64 // a word of nearly the same meaning
+	FarKin     float64 // a word that is related to a related word
 	Similar    float64 // a word near to one that no memory contains, by its vector: at most this share
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
 
@@ -121,7 +122,7 @@ func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.8, Similar: 0.3, DateWord: 0.4,
+	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.8, FarKin: 0.4, Similar: 0.3, DateWord: 0.4,
 	Reply: 0.74, Before: 0.53,
 	Session: 0.6, Speaker: 2.45, Date: 8.89, Answer: 0.3, Time: 1.96,
 	Meaning: 1.17, Beside: 0.66, Around: 0.3,

@@ -266,6 +266,53 @@ func TestWordsThatAreAlikeHelpAndOthersDoNot(t *testing.T) {
 	}
 }
 
+// byRelated are weights that compare words and related words alone.
+var byRelated = recall.Weights{K1: 0.9, Kin: 0.8, FarKin: 0.4}
+
+func TestWordsRelatedToARelatedWordCountLess(t *testing.T) {
+	t.Parallel()
+	x := facts("a dog named Tom", "a beagle named Tom", "a hat named Tom")
+	hits := found(x, recall.Query{Text: "pet", Limit: 10, Now: now, Weights: &byRelated})
+	if fmt.Sprint(ids(hits)) != "[m1 m2]" || math.Abs(hits[1].Score/hits[0].Score-byRelated.FarKin/byRelated.Kin) > 1e-4 {
+		t.Errorf("found %+v", hits)
+	}
+	w := byRelated
+	w.FarKin = 0
+	if hits := found(x, recall.Query{Text: "pet", Limit: 10, Now: now, Weights: &w}); fmt.Sprint(ids(hits)) != "[m1]" {
+		t.Errorf("without words related to related ones, found %+v", hits)
+	}
+}
+
+func TestTwoKindsOfOneThingAreNotRelated(t *testing.T) {
+	t.Parallel()
+	x := facts("an apple", "a pear", "a dog", "a cat", "a kitten", "her husband", "his wife", "a novel")
+	for _, c := range []struct{ query, want string }{
+		{"apple", "[m1]"}, {"pear", "[m2]"}, {"dog", "[m3]"}, {"kitten", "[m5 m4]"},
+		{"fruit", "[m1 m2]"}, {"pet", "[m3 m4 m5]"}, {"spouse", "[m6 m7]"},
+	} {
+		if got := fmt.Sprint(ids(found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated}))); got != c.want {
+			t.Errorf("%q finds %s, want %s", c.query, got, c.want)
+		}
+	}
+}
+
+// What a session is about can be said in related words.
+func TestRelatedWordsCountForTheSession(t *testing.T) {
+	t.Parallel()
+	items := talk("s1", "2023-05-07", "Ann: We adopted a dog", "Bob: So it goes", "Ann: Indeed")
+	items = append(items, talk("s2", "2023-06-07", "Ann: It rains.", "Bob: So it goes")...)
+	w := byRelated
+	w.Session = 0.6
+	hits := found(index(items...), recall.Query{Text: "pet", Limit: 10, Now: now, Weights: &w, Explain: true})
+	if fmt.Sprint(ids(hits)) != "[s1.1 s1.2 s1.3]" || hits[0].Why.Related == 0 || hits[1].Why.Session == 0 || hits[1].Score != hits[2].Score {
+		t.Errorf("found %+v", hits)
+	}
+	whole := found(index(items...), recall.Query{Text: "dog", Limit: 10, Now: now, Weights: &w})
+	if len(whole) != 3 || math.Abs(hits[1].Score/whole[1].Score-w.Kin) > 1e-4 {
+		t.Errorf("for the word itself, found %+v; for a related one %+v", whole, hits)
+	}
+}
+
 func TestOtherWordsForTheSameAreFound(t *testing.T) {
 	t.Parallel()
 	x := facts("Prefers tea to coffee.", "Allergic to penicillin.", "We moved to Lisbon last spring.", "Plays the cello in an orchestra.", "Works at a bank.")

@@ -17,8 +17,8 @@ var relatedWords string
 // "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,
 // but a question about a dog does not mean a cat. With "words >>", a question about one of the others does not mean the
 // first ones, either.
-var kin = func() map[string][]string {
-	m := map[string][]string{}
+var kin = func() map[string][]kindred {
+	m := map[string][]kindred{}
 	for line := range strings.Lines(relatedWords) {
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -29,9 +29,9 @@ var kin = func() map[string][]string {
 			list, oneWay := strings.CutPrefix(covered, ">")
 			for _, t := range kinTerms(list) {
 				for _, whole := range terms {
-					addKin(m, whole, t)
+					addKin(m, whole, kindred{t, kindOf})
 					if !oneWay {
-						addKin(m, t, whole)
+						addKin(m, t, kindred{whole, wholeOf})
 					}
 				}
 			}
@@ -39,12 +39,41 @@ var kin = func() map[string][]string {
 		}
 		for _, t := range terms {
 			for _, other := range terms {
-				addKin(m, t, other)
+				addKin(m, t, kindred{other, sameAs})
 			}
 		}
 	}
 	return m
 }()
+
+// kindred is a term that is related to another one.
+type kindred struct {
+	term string
+	is   relation
+}
+
+type relation uint8
+
+const (
+	sameAs  relation = iota
+	kindOf           // what the other one includes
+	wholeOf          // what includes the other one
+)
+
+// eachKin calls f with each term that is related to a term, and then with each one that is related to these: far is true. Two kinds
+// of one thing are not related through it.
+func eachKin(term string, f func(other string, far bool)) {
+	for _, k := range kin[term] {
+		f(k.term, false)
+	}
+	for _, k := range kin[term] {
+		for _, next := range kin[k.term] {
+			if next.term != term && (k.is != wholeOf || next.is != kindOf) {
+				f(next.term, true)
+			}
+		}
+	}
+}
 
 func kinTerms(words string) (terms []string) {
 	for w := range strings.FieldsSeq(words) {
@@ -57,8 +86,8 @@ func kinTerms(words string) (terms []string) {
 	return terms
 }
 
-func addKin(m map[string][]string, term, other string) {
-	if term != other && !slices.Contains(m[term], other) {
-		m[term] = append(m[term], other)
+func addKin(m map[string][]kindred, term string, k kindred) {
+	if term != k.term && !slices.ContainsFunc(m[term], func(o kindred) bool { return o.term == k.term }) {
+		m[term] = append(m[term], k)
 	}
 }

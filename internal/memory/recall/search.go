@@ -128,7 +128,7 @@ func (s *search) run(q *Query) []Hit {
 func (s *search) countWords() {
 	s.own = cleared(s.own, len(s.x.docs))
 	s.theme = cleared(s.theme, len(s.x.orders))
-	s.times = cleared(s.times, len(s.x.orders))
+	s.times, s.touched = cleared(s.times, len(s.x.orders)), s.touched[:0]
 	for i := range s.p.words {
 		w := &s.p.words[i]
 		rarity := math.Inf(1)
@@ -144,9 +144,8 @@ func (s *search) countWords() {
 			if df > 0 {
 				rarity = s.idf(min(df, s.count))
 				w.rarity = rarity
-				s.touched = s.touched[:0]
 				for _, n := range w.numbers {
-					s.addWord(s.x.words[n].postings, w.weight*rarity, true)
+					s.addWord(s.x.words[n].postings, w.weight*rarity)
 				}
 				s.addTheme(w.weight)
 			}
@@ -157,7 +156,8 @@ func (s *search) countWords() {
 				return
 			}
 			if df := s.frequency(list); df > 0 {
-				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)), false)
+				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)))
+				s.addTheme(w.weight * r.weight)
 			}
 		}
 	}
@@ -194,10 +194,9 @@ func inverse(have, of int) float64 {
 	return math.Log(1 + (float64(of-have)+0.5)/(float64(have)+0.5))
 }
 
-// addWord adds a word to the scores of the memories that contain it. With sessions, it also counts the turns of each session that
-// contain the word.
-func (s *search) addWord(list []posting, weight float64, sessions bool) {
-	sessions = sessions && s.w.Session != 0 && s.sessions > 0
+// addWord adds a word to the scores of the memories that contain it, and counts the turns of each session that contain it.
+func (s *search) addWord(list []posting, weight float64) {
+	sessions := s.w.Session != 0 && s.sessions > 0
 	for _, p := range list {
 		slot := p.slot()
 		if !s.admitted[slot] {
@@ -234,7 +233,8 @@ func (s *search) saturate(times float64, length int32) float64 {
 	return times * (s.w.K1 + 1) / (times + s.w.K1*(1-s.w.B+s.w.B*float64(length)/s.average))
 }
 
-// addTheme scores a word for the sessions that contain it. It treats a session as a text and its turns as occurrences.
+// addTheme scores the words added since the last call for the sessions that contain them. It treats a session as a text and its turns
+// as occurrences.
 func (s *search) addTheme(weight float64) {
 	if len(s.touched) == 0 {
 		return
@@ -247,6 +247,7 @@ func (s *search) addTheme(weight float64) {
 		s.theme[session] += weight * rarity * n / (n + k*(1-b+b*float64(s.turns[session])/average))
 		s.times[session] = 0
 	}
+	s.touched = s.touched[:0]
 }
 
 // nameDates computes the times that the query names, and their weight.
