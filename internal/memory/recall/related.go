@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"keepsake/internal/text"
 )
@@ -17,7 +18,9 @@ var relatedWords string
 // "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,
 // but a question about a dog does not mean a cat. With "words >>", a question about one of the others does not mean the
 // first ones, either.
-var kin = func() map[string][]kindred {
+//
+// It is built when the first question is asked, because most commands ask none.
+var kin = sync.OnceValue(func() map[string][]kindred {
 	m := map[string][]kindred{}
 	for line := range strings.Lines(relatedWords) {
 		if strings.HasPrefix(line, "#") {
@@ -44,7 +47,7 @@ var kin = func() map[string][]kindred {
 		}
 	}
 	return m
-}()
+})
 
 // kindred is a term that is related to another one.
 type kindred struct {
@@ -63,11 +66,12 @@ const (
 // eachKin calls f with each term that is related to a term, and then with each one that is related to these: far is true. Two kinds
 // of one thing are not related through it.
 func eachKin(term string, f func(other string, far bool)) {
-	for _, k := range kin[term] {
+	related := kin()
+	for _, k := range related[term] {
 		f(k.term, false)
 	}
-	for _, k := range kin[term] {
-		for _, next := range kin[k.term] {
+	for _, k := range related[term] {
+		for _, next := range related[k.term] {
 			if next.term != term && (k.is != wholeOf || next.is != kindOf) {
 				f(next.term, true)
 			}
