@@ -287,8 +287,13 @@ func TestTwoKindsOfOneThingAreNotRelated(t *testing.T) {
 	t.Parallel()
 	x := facts("an apple", "a pear", "a dog", "a cat", "a kitten", "her husband", "his wife", "a novel")
 	for _, c := range []struct{ query, want string }{
-		{"apple", "[m1]"}, {"pear", "[m2]"}, {"dog", "[m3]"}, {"kitten", "[m5 m4]"},
-		{"fruit", "[m1 m2]"}, {"pet", "[m3 m4 m5]"}, {"spouse", "[m6 m7]"},
+		{"apple", "[m1]"},
+		{"pear", "[m2]"},
+		{"dog", "[m3]"},
+		{"kitten", "[m5 m4]"},
+		{"fruit", "[m1 m2]"},
+		{"pet", "[m3 m4 m5]"},
+		{"spouse", "[m6 m7]"},
 	} {
 		if got := fmt.Sprint(ids(found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated}))); got != c.want {
 			t.Errorf("%q finds %s, want %s", c.query, got, c.want)
