@@ -41,12 +41,16 @@ var loads = []struct{ name, path string }{
 	{"29 phrases", searchFor(strings.Repeat(`"a a a" `, 29))},
 	{"an unfinished word", searchFor("a") + "&prefix=true"},
 	{"a word, limit=100", searchFor("a") + "&limit=100"},
+	{"an import", importing},
 }
+
+// importing stands for an import without an end in place of searches.
+const importing = "import"
 
 func searchFor(q string) string { return "/api/v1/search?q=" + url.QueryEscape(q) }
 
-// measureNeighbour measures the requests of one workspace, alone and while twenty clients of another one send expensive
-// searches without a pause. The program and all clients share the cores. The times are those of the program's log: from the
+// measureNeighbour measures the requests of one workspace, alone, while twenty clients of another one send expensive searches
+// without a pause, and while another one imports documents. The program and all clients share the cores. The times are those of the program's log: from the
 // arrival of a request to the end of its response.
 func measureNeighbour(_ contest, dir string, builds []string) error {
 	for i, path := range builds {
@@ -54,7 +58,7 @@ func measureNeighbour(_ contest, dir string, builds []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		fmt.Printf("\nms in the program, %d requests each, beside %d clients of another workspace\n", perFigure, loadClients)
+		fmt.Printf("\nms in the program, %d requests each, beside %d clients of another workspace or an import\n", perFigure, loadClients)
 		for _, u := range usual {
 			alone := times[u.name+loads[0].name]
 			for _, l := range loads {
@@ -128,6 +132,19 @@ func (p *program) tenant(name string, count int, text func() string) (*keepsake.
 	if err != nil {
 		return nil, err
 	}
+	lines, err := linesOf(count, text)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := c.ImportDocuments(ctx, bytes.NewReader(lines), nil); err != nil || done.Failed > 0 {
+		return nil, fmt.Errorf("import documents: %v, %w", done, err)
+	}
+	_, err = c.Search(ctx, keepsake.Query{Q: "t"}) // waits until all of them are indexed
+	return key, err
+}
+
+// linesOf returns the body of an import.
+func linesOf(count int, text func() string) ([]byte, error) {
 	var lines bytes.Buffer
 	for range count {
 		line, err := json.Marshal(map[string]string{"title": "t", "text": text()})
@@ -136,11 +153,28 @@ func (p *program) tenant(name string, count int, text func() string) (*keepsake.
 		}
 		lines.Write(append(line, '\n'))
 	}
-	if done, err := c.ImportDocuments(ctx, &lines, nil); err != nil || done.Failed > 0 {
-		return nil, fmt.Errorf("import documents: %v, %w", done, err)
+	return lines.Bytes(), nil
+}
+
+// importDocuments imports the same documents with new IDs again and again until stopped, and counts them.
+func (p *program) importDocuments(key string, stopped *atomic.Bool, imported *atomic.Int64) error {
+	c, err := keepsake.New("http://"+p.address, key)
+	if err != nil {
+		return err
 	}
-	_, err = c.Search(ctx, keepsake.Query{Q: "t"}) // waits until all of them are indexed
-	return key, err
+	random := rand.New(rand.NewPCG(3, 4))
+	lines, err := linesOf(loadDocuments, func() string { return sentence(random, 80) })
+	if err != nil {
+		return err
+	}
+	for !stopped.Load() {
+		done, err := c.ImportDocuments(context.Background(), bytes.NewReader(lines), nil)
+		if err != nil {
+			return err
+		}
+		imported.Add(done.Created)
+	}
+	return nil
 }
 
 // beside sends the usual requests one after the other while other clients send a load. An empty load is none.
@@ -150,8 +184,15 @@ func (p *program) beside(load, loadKey, key string) error {
 	began := time.Now()
 	var running sync.WaitGroup
 	failures := make(chan error, loadClients)
+	if load == importing {
+		running.Go(func() {
+			if err := p.importDocuments(loadKey, &stopped, &answered); err != nil {
+				failures <- err
+			}
+		})
+	}
 	for range loadClients {
-		if load == "" {
+		if load == "" || load == importing {
 			break
 		}
 		c, err := dial(p.address, request("GET", load, "", "X-API-Key: "+loadKey))
@@ -186,7 +227,7 @@ func (p *program) beside(load, loadKey, key string) error {
 		}
 	}
 	if load != "" {
-		fmt.Printf("%.0f requests/s of the load\n", float64(answered.Load())/time.Since(began).Seconds())
+		fmt.Printf("%.0f requests or documents/s of the load\n", float64(answered.Load())/time.Since(began).Seconds())
 	}
 	select {
 	case err := <-failures:

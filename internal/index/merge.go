@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"slices"
@@ -64,11 +65,17 @@ func (m *merger) mergeTerms() error {
 	for {
 		m.same = m.same[:0]
 		for _, s := range m.sources {
+			if !s.more {
+				continue
+			}
+			order := -1
+			if len(m.same) > 0 {
+				order = bytes.Compare(s.terms.term, m.same[0].terms.term)
+			}
 			switch {
-			case !s.more:
-			case len(m.same) == 0 || string(s.terms.term) < string(m.same[0].terms.term):
+			case order < 0:
 				m.same = append(m.same[:0], s)
-			case string(s.terms.term) == string(m.same[0].terms.term):
+			case order == 0:
 				m.same = append(m.same, s)
 			}
 		}

@@ -16,7 +16,7 @@ const (
 	maxBatch   = 4_096
 	longTurn   = 4 << 20   // bytes of text above which the next turn has fewer
 	shortTurn  = 1 << 20   // bytes of text below which the next turn has more
-	atOnce     = 512 << 10 // bytes of text that are indexed together: about 20 ms of work
+	atOnce     = 1 << 20   // bytes of text that are indexed together: about 40 ms of work
 )
 
 // catchUp adds the next batch of changes to f's index. again means that there are more.

@@ -58,8 +58,8 @@ func TestOnlyManyChangesAreBackgroundWork(t *testing.T) {
 	if apply(10, 1000); pieces != 0 {
 		t.Errorf("a few changes were %d pieces", pieces)
 	}
-	if apply(1000, 2000); pieces != 4 { // of at most 512 KiB
-		t.Errorf("an import of 2 MB was %d pieces, want 4", pieces)
+	if apply(1000, 2000); pieces != 2 { // of at most 1 MiB
+		t.Errorf("an import of 2 MB was %d pieces, want 2", pieces)
 	}
 	if size := to.Size(); size.Docs != 1010 {
 		t.Errorf("the index has %d documents", size.Docs)
