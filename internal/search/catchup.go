@@ -14,9 +14,9 @@ const (
 	firstBatch = 64
 	minBatch   = 16
 	maxBatch   = 4_096
-	longTurn   = 4 << 20   // bytes of text above which the next turn has fewer
-	shortTurn  = 1 << 20   // bytes of text below which the next turn has more
-	atOnce     = 1 << 20   // bytes of text that are indexed together: about 40 ms of work
+	longTurn   = 4 << 20 // bytes of text above which the next turn has fewer
+	shortTurn  = 1 << 20 // bytes of text below which the next turn has more
+	atOnce     = 1 << 20 // bytes of text that are indexed together: about 40 ms of work
 )
 
 // catchUp adds the next batch of changes to f's index. again means that there are more.
