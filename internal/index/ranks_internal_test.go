@@ -49,24 +49,7 @@ func TestPartOfAListSeeksAnyDocument(t *testing.T) {
 			t.Fatalf("read %v, want %v", all, kept)
 		}
 		l.open(lists, e)
-		for target := uint32(0); ; target += uint32(r.IntN(1 + r.IntN(3000))) {
-			want := uint32(noDoc)
-			if i, _ := slices.BinarySearch(kept, target); i < len(kept) {
-				want = kept[i]
-			}
-			if got := l.seek(target); got != want {
-				t.Fatalf("seeking %d found %d, want %d in %v", target, got, want, kept)
-			}
-			if want == noDoc {
-				break
-			}
-			target = want
-			if i, _ := slices.BinarySearch(kept, want); i+1 < len(kept) && r.IntN(3) == 0 {
-				if target = l.next(); target != kept[i+1] {
-					t.Fatalf("after %d comes %d, want %d", want, target, kept[i+1])
-				}
-			}
-		}
+		seekAny(t, r, &l, kept)
 	}
 }
 

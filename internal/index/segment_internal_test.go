@@ -280,21 +280,35 @@ func TestListSeeksAnyDocument(t *testing.T) {
 		}
 		var l list
 		l.open(append(out.Bytes(), make([]byte, slack)...), e)
-		for target := uint32(0); ; target += uint32(r.IntN(1 + r.IntN(3000))) {
-			want := uint32(noDoc)
-			if i, _ := slices.BinarySearch(docs, target); i < len(docs) {
-				want = docs[i]
+		seekAny(t, r, &l, docs)
+	}
+}
+
+// seekAny moves a list to rising documents and compares where it stops with docs, which are all that it has. If it has positions,
+// each document has one: its number plus one.
+func seekAny(t *testing.T, r *rand.Rand, l *list, docs []uint32) {
+	t.Helper()
+	for target := uint32(0); ; target += uint32(r.IntN(1 + r.IntN(3000))) {
+		want := uint32(noDoc)
+		at, _ := slices.BinarySearch(docs, target)
+		if at < len(docs) {
+			want = docs[at]
+		}
+		if got := l.seek(target); got != want {
+			t.Fatalf("seeking %d found %d, want %d in %v", target, got, want, docs)
+		}
+		if want == noDoc {
+			return
+		}
+		if l.positional && !l.part && r.IntN(3) == 0 {
+			if got := l.positionsInto(nil); !slices.Equal(got, []uint32{want + 1}) {
+				t.Fatalf("positions in %d are %v", want, got)
 			}
-			if got := l.seek(target); got != want {
-				t.Fatalf("seeking %d found %d, want %d in %v", target, got, want, docs)
-			}
-			if want == noDoc {
-				break
-			}
-			if w.positional && r.IntN(3) == 0 {
-				if got := l.positionsInto(nil); !slices.Equal(got, []uint32{want + 1}) {
-					t.Fatalf("positions in %d are %v", want, got)
-				}
+		}
+		target = want
+		if at+1 < len(docs) && r.IntN(3) == 0 {
+			if target = l.next(); target != docs[at+1] {
+				t.Fatalf("after %d comes %d, want %d", want, target, docs[at+1])
 			}
 		}
 	}
