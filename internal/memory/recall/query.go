@@ -324,8 +324,8 @@ func (s *search) grow(p *plan) {
 			continue
 		}
 		found := map[int32]float64{}
-		if w.Kin > 0 && p.language == text.English {
-			eachKin(wd.term, func(other string, far bool) {
+		if w.Kin > 0 {
+			eachKin(p.language, wd.term, func(other string, far bool) {
 				weight := w.Kin
 				if far {
 					weight = w.FarKin
