@@ -13,7 +13,7 @@ import (
 
 // relatedLists are the languages that have a list of related words, by the name of the file.
 var relatedLists = map[string]text.Language{
-	"en": text.English, "de": text.German,
+	"en": text.English, "de": text.German, "it": text.Italian,
 }
 
 func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
@@ -24,6 +24,8 @@ func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
 		{"Was wurde gekauft?", "Sie wird sich morgen ein Regal kaufen", "Ze heeft gisteren een kast gekocht"},
 		{"Was aß sie dort?", "Das essen wir hier auch sehr oft", "C'est ce que nous mangeons ici avec lui"},
 		{"Welchen Beruf hat er?", "Er ist jetzt bei uns der Lehrer", "Il est le professeur de mon fils"},
+		{"Che cane ha?", "Questo è il mio bassotto e si chiama Ugo", "Dieser Dackel ist bei uns im Haus"},
+		{"Che cosa beve?", "Ho bevuto un caffè con lei e con mia madre", "Ich habe mit ihr einen Saft getrunken"},
 	} {
 		x := facts(c.found, c.other)
 		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated, Explain: true})
