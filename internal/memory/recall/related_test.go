@@ -13,7 +13,7 @@ import (
 
 // relatedLists are the languages that have a list of related words, by the name of the file.
 var relatedLists = map[string]text.Language{
-	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French,
+	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish,
 }
 
 func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
@@ -28,6 +28,8 @@ func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
 		{"Che cosa beve?", "Ho bevuto un caffè con lei e con mia madre", "Ich habe mit ihr einen Saft getrunken"},
 		{"Quel chien a-t-elle ?", "C'est un teckel qui est dans la maison", "Das ist ein Dackel und er ist lieb"},
 		{"Que boit-il ?", "Nous avons bu un jus avec lui et avec elle", "Abbiamo bevuto un succo con lui"},
+		{"¿Qué perro tiene?", "Este es un galgo y es muy bueno con ella", "Dieser Dackel ist bei uns im Haus"},
+		{"¿Cómo duerme?", "Ella no durmió bien en el hotel de la playa", "Das Kind hat bei uns nicht geschlafen"},
 	} {
 		x := facts(c.found, c.other)
 		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated, Explain: true})
