@@ -13,7 +13,7 @@ import (
 
 // relatedLists are the languages that have a list of related words, by the name of the file.
 var relatedLists = map[string]text.Language{
-	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish,
+	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish, "pt": text.Portuguese,
 }
 
 func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
@@ -30,6 +30,8 @@ func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
 		{"Que boit-il ?", "Nous avons bu un jus avec lui et avec elle", "Abbiamo bevuto un succo con lui"},
 		{"¿Qué perro tiene?", "Este es un galgo y es muy bueno con ella", "Dieser Dackel ist bei uns im Haus"},
 		{"¿Cómo duerme?", "Ella no durmió bien en el hotel de la playa", "Das Kind hat bei uns nicht geschlafen"},
+		{"Que doença tem ela?", "Ela tem asma desde que era uma criança", "Das Kind hat bei uns nicht geschlafen"},
+		{"O que é que ela leu?", "Não sei o que ela lê mas eu gosto", "Das lesen wir hier auch sehr oft"},
 	} {
 		x := facts(c.found, c.other)
 		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated, Explain: true})
