@@ -14,7 +14,7 @@ import (
 //go:embed related
 var relatedFiles embed.FS
 
-var kinNames = [text.Languages]string{text.English: "en", text.German: "de", text.Italian: "it", text.French: "fr", text.Spanish: "es", text.Portuguese: "pt"}
+var kinNames = [text.Languages]string{text.English: "en", text.German: "de", text.Italian: "it", text.French: "fr", text.Spanish: "es", text.Portuguese: "pt", text.Dutch: "nl"}
 
 // kin maps, in each language, a term to terms with nearly the same meaning in everyday language. The words of a line are synonyms.
 // With "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,

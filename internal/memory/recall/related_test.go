@@ -13,7 +13,7 @@ import (
 
 // relatedLists are the languages that have a list of related words, by the name of the file.
 var relatedLists = map[string]text.Language{
-	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish, "pt": text.Portuguese,
+	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish, "pt": text.Portuguese, "nl": text.Dutch,
 }
 
 func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
@@ -32,6 +32,8 @@ func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
 		{"¿Cómo duerme?", "Ella no durmió bien en el hotel de la playa", "Das Kind hat bei uns nicht geschlafen"},
 		{"Que doença tem ela?", "Ela tem asma desde que era uma criança", "Das Kind hat bei uns nicht geschlafen"},
 		{"O que é que ela leu?", "Não sei o que ela lê mas eu gosto", "Das lesen wir hier auch sehr oft"},
+		{"Welke hond heeft ze?", "Dit is een teckel en die is heel lief", "Ce chien est dans la maison et il dort"},
+		{"Wat drinkt zij?", "Wij hebben in de stad een kop koffie gedronken", "Wir haben mit ihr einen Saft getrunken"},
 	} {
 		x := facts(c.found, c.other)
 		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated, Explain: true})
