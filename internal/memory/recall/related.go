@@ -1,7 +1,7 @@
 package recall
 
 import (
-	"embed"
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
@@ -9,39 +9,61 @@ import (
 	"keepsake/internal/text"
 )
 
-// relatedFiles has a list of words that are related, in groups by topic, for each language of kinNames.
-//
-//go:embed related
-var relatedFiles embed.FS
-
-var kinNames = [text.Languages]string{text.English: "en", text.German: "de", text.Italian: "it", text.French: "fr", text.Spanish: "es", text.Portuguese: "pt", text.Dutch: "nl"}
+// Lists of words that are related, in groups by topic.
+var (
+	//go:embed related/en.txt
+	relatedEnglish string
+	//go:embed related/de.txt
+	relatedGerman string
+	//go:embed related/fr.txt
+	relatedFrench string
+	//go:embed related/es.txt
+	relatedSpanish string
+	//go:embed related/it.txt
+	relatedItalian string
+	//go:embed related/pt.txt
+	relatedPortuguese string
+	//go:embed related/nl.txt
+	relatedDutch string
+)
 
 // kin maps, in each language, a term to terms with nearly the same meaning in everyday language. The words of a line are synonyms.
 // With "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,
 // but a question about a dog does not mean a cat. With "words >>", a question about one of the others does not mean the
 // first ones, either.
 //
-// The map of a language is built when the first question in it is asked, because most commands ask none. A language without a list
-// has nil.
-var kin = func() (lists [text.Languages]func() map[string][]kindred) {
-	for l, name := range kinNames {
-		lists[l] = sync.OnceValue(func() map[string][]kindred {
-			if name == "" {
-				return nil
-			}
-			list, err := relatedFiles.ReadFile("related/" + name + ".txt")
-			if err != nil {
-				panic(err) // the file is in the program
-			}
-			return readKin(text.Language(l), string(list))
-		})
+// The map of a language is built when the first question in it is asked, because most commands ask none. That of a language without a
+// list is empty.
+var kin = func() (maps [text.Languages]func() map[string][]kindred) {
+	for l := range maps {
+		maps[l] = sync.OnceValue(func() map[string][]kindred { return readKin(text.Language(l)) })
 	}
-	return lists
+	return maps
 }()
 
-func readKin(l text.Language, list string) map[string][]kindred {
+func relatedWords(l text.Language) string {
+	switch l {
+	case text.English:
+		return relatedEnglish
+	case text.German:
+		return relatedGerman
+	case text.French:
+		return relatedFrench
+	case text.Spanish:
+		return relatedSpanish
+	case text.Italian:
+		return relatedItalian
+	case text.Portuguese:
+		return relatedPortuguese
+	case text.Dutch:
+		return relatedDutch
+	}
+	return ""
+}
+
+func readKin(l text.Language) map[string][]kindred {
 	m := map[string][]kindred{}
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(relatedWords(l)) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -85,12 +107,13 @@ const (
 // eachKin calls f with each term of a language that is related to a term, and then with each one that is related to these: far is
 // true. Two kinds of one thing are not related through it.
 func eachKin(l text.Language, term string, f func(other string, far bool)) {
-	near := relatedTo(l, term)
+	m := kin[l]()
+	near := relatedTo(m, l, term)
 	for _, k := range near {
 		f(k.term, false)
 	}
 	for _, k := range near {
-		for _, next := range relatedTo(l, k.term) {
+		for _, next := range relatedTo(m, l, k.term) {
 			if next.term != term && (k.is != wholeOf || next.is != kindOf) {
 				f(next.term, true)
 			}
@@ -98,33 +121,25 @@ func eachKin(l text.Language, term string, f func(other string, far bool)) {
 	}
 }
 
-// relatedTo returns the terms that are related to a term. In German and Dutch, they include the other forms of a verb, and what is
-// related to these: the stemmers leave each form a term of its own, so a list of forms would be as long as that of verbs.
-func relatedTo(l text.Language, term string) []kindred {
-	m := kin[l]()
+// relatedTo returns the terms that are related to a term. In German and Dutch, they include the other forms of a regular verb, and
+// what is related to these, because the stemmers leave each form a term of its own: kauf, kauft and gekauft.
+func relatedTo(m map[string][]kindred, l text.Language, term string) []kindred {
 	list := m[term]
-	if l == text.German || l == text.Dutch {
+	if l != text.German && l != text.Dutch {
+		return list
+	}
+	base, cut := strings.CutSuffix(term, "t")
+	if cut {
+		base = strings.TrimPrefix(base, "ge")
+	}
+	const shortest = 3
+	if len(base) >= shortest {
 		list = slices.Clip(list)
-		for _, form := range verbForms(term) {
+		for _, form := range [...]string{base, base + "t", "ge" + base + "t"} {
 			list = append(append(list, kindred{form, sameAs}), m[form]...)
 		}
 	}
 	return list
-}
-
-// verbForms returns the other terms that a regular verb has, if the term is that of a verb: kauft and gekauft for kauf in German, werkt
-// and gewerkt for werk in Dutch.
-func verbForms(term string) []string {
-	const shortest = 3
-	base, _ := strings.CutSuffix(term, "t")
-	if base != term {
-		base, _ = strings.CutPrefix(base, "ge")
-	}
-	if len(base) < shortest {
-		return nil
-	}
-	forms := []string{base, base + "t", "ge" + base + "t"}
-	return slices.DeleteFunc(forms, func(form string) bool { return form == term })
 }
 
 // kinTerms returns the terms of words, as termIn does.
