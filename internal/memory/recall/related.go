@@ -41,29 +41,13 @@ var kin = func() (maps [text.Languages]func() map[string][]kindred) {
 	return maps
 }()
 
-func relatedWords(l text.Language) string {
-	switch l {
-	case text.English:
-		return relatedEnglish
-	case text.German:
-		return relatedGerman
-	case text.French:
-		return relatedFrench
-	case text.Spanish:
-		return relatedSpanish
-	case text.Italian:
-		return relatedItalian
-	case text.Portuguese:
-		return relatedPortuguese
-	case text.Dutch:
-		return relatedDutch
-	}
-	return ""
-}
-
 func readKin(l text.Language) map[string][]kindred {
+	lists := [text.Languages]string{
+		text.English: relatedEnglish, text.German: relatedGerman, text.French: relatedFrench, text.Spanish: relatedSpanish,
+		text.Italian: relatedItalian, text.Portuguese: relatedPortuguese, text.Dutch: relatedDutch,
+	}
 	m := map[string][]kindred{}
-	for line := range strings.Lines(relatedWords(l)) {
+	for line := range strings.Lines(lists[l]) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
