@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"sort"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -387,16 +389,29 @@ func BenchmarkLongQuery(b *testing.B) {
 	for i := range items {
 		items[i].Speaker = fmt.Sprint("Person", i%2000)
 	}
-	x := build(items)
-	for name, nth := range map[string]func(i int) string{
-		"unknown words": func(i int) string { return fmt.Sprintf("w%co%cd%c ", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26) },
-		"known words":   func(i int) string { return items[i%len(items)].Text + " " },
-		"dates":         func(i int) string { return fmt.Sprintf("%d May %d ", 1+i%28, 2000+i/28%25) },
+	list, err := os.ReadFile("related/en.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	related := strings.FieldsFunc(string(list), func(r rune) bool { return !unicode.IsLetter(r) })
+	about := many(10_000)
+	for i := range about {
+		about[i].Text += " " + related[i%len(related)] + " " + related[i*7%len(related)]
+	}
+	for name, c := range map[string]struct {
+		items []recall.Item
+		nth   func(i int) string
+	}{
+		"unknown words": {items, func(i int) string { return fmt.Sprintf("w%co%cd%c ", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26) }},
+		"known words":   {items, func(i int) string { return items[i%len(items)].Text + " " }},
+		"dates":         {items, func(i int) string { return fmt.Sprintf("%d May %d ", 1+i%28, 2000+i/28%25) }},
+		"related words": {about, func(i int) string { return related[i%len(related)] + " " }},
 	} {
 		var q strings.Builder
 		for i := 0; q.Len() < 64_000; i++ {
-			q.WriteString(nth(i))
+			q.WriteString(c.nth(i))
 		}
+		x := build(c.items)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				found(x, recall.Query{Text: q.String(), Limit: 200, Now: now})
