@@ -5,8 +5,9 @@
 // are merged to larger ones. Documents that were replaced or deleted are marked as dead in a bitmap beside their segment
 // until a merge leaves them out.
 //
-// Read index.go and snapshot.go (writing), flush.go and merging.go (files), manifest.go (recovery), segment.go, list.go and
-// dictionary.go (the format), query.go and search.go (searching), and near.go (similar words).
+// Read index.go and snapshot.go (writing), batch.go and lexicon.go (from texts to segments), flush.go and merging.go (files),
+// manifest.go (recovery), segment.go, list.go, ranks.go and dictionary.go (the format), query.go and search.go (searching), and
+// near.go (similar words).
 package index
 
 import (
