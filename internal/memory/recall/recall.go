@@ -123,10 +123,10 @@ func Chosen() Weights { return chosen }
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.8, FarKin: 0.4, Similar: 0.3, DateWord: 0.4,
-	Reply: 0.74, Before: 0.53,
-	Session: 0.6, Speaker: 2.45, Date: 8.89, Answer: 0.3, Time: 1.96,
-	Meaning: 1.17, Beside: 0.66, Around: 0.3,
-	Tells: 0.37, Chats: 0.47, Names: 0.64, Number: 0.6, Asks: 1.59, Content: 1.76,
+	Reply: 0.72, Before: 0.52,
+	Session: 0.77, Speaker: 2.68, Date: 9.33, Answer: 0.26, Time: 2.03,
+	Meaning: 1.19, Beside: 0.7, Around: 0.34,
+	Tells: 0.37, Chats: 0.46, Names: 0.62, Number: 0.59, Asks: 1.53, Content: 2.04,
 }
 
 // Plain are the weights of BM25 alone, for comparison.
