@@ -49,9 +49,9 @@ const importing = "import"
 
 func searchFor(q string) string { return "/api/v1/search?q=" + url.QueryEscape(q) }
 
-// measureNeighbour measures the requests of one workspace, alone, while twenty clients of another one send expensive searches
-// without a pause, and while another one imports documents. The program and all clients share the cores. The times are those of the program's log: from the
-// arrival of a request to the end of its response.
+// measureNeighbour measures the requests of one workspace: alone, while twenty clients of another one send expensive searches
+// without a pause, and while another one imports documents. The program and all clients share the cores. The times are those of
+// the program's log: from the arrival of a request to the end of its response.
 func measureNeighbour(_ contest, dir string, builds []string) error {
 	for i, path := range builds {
 		times, err := neighbour(path, filepath.Join(dir, strconv.Itoa(i)))

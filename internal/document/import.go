@@ -92,18 +92,19 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 	return total, nil
 }
 
-// importIndex reports to the index what an import has stored, in parts. While a part grows, searches wait for what is stored of it.
+// importIndex reports to the index what an import has stored, in parts of several chunks. While a part grows, searches wait for what
+// is stored of it.
 type importIndex struct {
 	o           *Options
 	workspaceID string
 	last        int64 // change that is stored
 	lines       int   // stored since the last part
 	bytes       int
-	before      int64 // last change of the last part
+	before      int64 // last change of the part before
 	alone       bool  // the import does not wait for the index
 }
 
-// stored adds a chunk to the part.
+// stored adds a chunk to the part. last is its last change.
 func (x *importIndex) stored(c *chunk, last int64) {
 	x.o.Stored(x.workspaceID, last)
 	x.last = last
@@ -124,6 +125,7 @@ func (x *importIndex) follow(ctx context.Context) {
 	}
 }
 
+// endPart reports the changes of the part, if there are any.
 func (x *importIndex) endPart() {
 	if x.lines > 0 {
 		x.o.Changed(x.workspaceID, x.last)

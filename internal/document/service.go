@@ -21,7 +21,7 @@ type Options struct {
 	MaxBytes func(workspaceID string) *int64
 	// Changed is called after a change is committed. number is 0 if only the store knows it.
 	Changed func(workspaceID string, number int64)
-	// Stored is called after a part of an import is committed. Changed follows for several parts together.
+	// Stored is called after a chunk of an import is committed. Changed follows for several chunks together.
 	Stored func(workspaceID string, number int64)
 	// Pace, if not nil, makes an import wait until the index has a change, so that the next search does not wait for it. It
 	// returns in bounded time. After an error, the import continues without it.

@@ -2,8 +2,11 @@ package index
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 
 	"keepsake/internal/text"
 )
@@ -183,15 +186,25 @@ func (b *batch) segment(seed uint64) (*segment, error) {
 
 // order returns the numbers of the terms in the order of the terms, and the index of the first word.
 func (b *batch) order() (order []uint32, words int) {
+	type keyed struct {
+		begin  uint64 // the first bytes of the term, which are enough to compare most terms
+		number uint32
+	}
 	sorted := make([]keyed, 0, len(b.terms))
 	for number := 1; number < len(b.terms); number++ {
-		term := b.terms[number].term
-		sorted = append(sorted, keyed{keyOf(term), uint32(number)})
-		if term[0] < byte(wordKind) {
+		var begin [8]byte
+		copy(begin[:], b.terms[number].term)
+		sorted = append(sorted, keyed{binary.BigEndian.Uint64(begin[:]), uint32(number)})
+		if begin[0] < byte(wordKind) {
 			words++
 		}
 	}
-	sorted = sortKeyed(sorted, make([]keyed, len(sorted)), func(number uint32) string { return b.terms[number].term })
+	slices.SortFunc(sorted, func(x, y keyed) int {
+		if x.begin != y.begin {
+			return cmp.Compare(x.begin, y.begin)
+		}
+		return strings.Compare(b.terms[x.number].term, b.terms[y.number].term)
+	})
 	order = make([]uint32, len(sorted))
 	for i := range sorted {
 		order[i] = sorted[i].number

@@ -11,6 +11,6 @@ type Document struct {
 // Change is the latest change of a document.
 type Change struct {
 	Number   int64
-	ID       string
+	ID       string    // at most 255 bytes
 	Document *Document // nil: deleted
 }

@@ -12,7 +12,7 @@ import (
 // only once. The indexes of a process share one. It is safe for concurrent use.
 type Lexicon struct {
 	mu       sync.Mutex
-	short    shortSpellings
+	short    map[uint64]spelling // by spellings of at most eight bytes, which most are; found and stored faster than strings
 	long     map[string]spelling
 	terms    []lexiconTerm
 	text     strings.Builder     // of the last terms
@@ -22,6 +22,9 @@ type Lexicon struct {
 	document uint32              // number of the current document
 	scratch  batch               // memory for the next batch
 }
+
+// spelling contains the numbers of the terms of a spelling. Number 0 is no term.
+type spelling struct{ stem, word uint32 } // stem is the English one
 
 // foreignStem is the stem of a word in another language than English.
 type foreignStem struct {
@@ -44,7 +47,7 @@ type lexiconTerm struct {
 }
 
 // maxSpellings is the number of spellings, and of stems in other languages than English, above which the lexicon is emptied.
-const maxSpellings = 190_000
+const maxSpellings = 192 << 10
 
 // textBytes is how many bytes of terms are allocated together.
 const textBytes = 64 << 10
@@ -57,7 +60,7 @@ func NewLexicon() *Lexicon {
 }
 
 func (l *Lexicon) clear() {
-	l.short, l.long, l.numbers = newShortSpellings(), map[string]spelling{}, map[string]spelling{}
+	l.short, l.long, l.numbers = map[uint64]spelling{}, map[string]spelling{}, map[string]spelling{}
 	l.text = strings.Builder{}
 	l.terms, l.foreign = make([]lexiconTerm, 1), make([]foreignStem, 1)
 }
@@ -72,7 +75,7 @@ func (l *Lexicon) forget() {
 
 // begin begins a batch. The caller holds l.mu.
 func (l *Lexicon) begin() {
-	if l.short.n+len(l.long) > maxSpellings || len(l.foreign) > maxSpellings {
+	if len(l.short)+len(l.long) > maxSpellings || len(l.foreign) > maxSpellings {
 		l.clear()
 	}
 	if l.batch++; l.batch == 0 || l.document > math.MaxUint32/2 { // they wrap around
@@ -92,12 +95,20 @@ func (l *Lexicon) of(raw string) spelling {
 		return s
 	}
 	key := packedSpelling(raw)
-	s, ok := l.short.get(key)
+	s, ok := l.short[key]
 	if !ok {
 		s = l.read(raw)
-		l.short.add(key, s)
+		l.short[key] = s
 	}
 	return s
+}
+
+// packedSpelling returns the bytes of a spelling, of which none is zero, as a number.
+func packedSpelling(raw string) (key uint64) {
+	for i := range len(raw) {
+		key = key<<8 | uint64(raw[i])
+	}
+	return key
 }
 
 // read folds and stems a spelling.
@@ -164,7 +175,8 @@ func (l *Lexicon) stem(language text.Language, stem string) uint32 {
 	return s.stem
 }
 
-// add adds a term, whose bytes are next to those of the term before: batches read them faster, and fewer strings are collected.
+// add adds a term. Its bytes are behind those of the term before, which takes an import 4 % less processor time than a string of its
+// own (the built program, medians of three runs in turns): there are fewer objects to collect.
 func (l *Lexicon) add(term string) uint32 {
 	if l.text.Cap()-l.text.Len() < len(term) {
 		l.text = strings.Builder{}

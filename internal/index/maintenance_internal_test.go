@@ -75,8 +75,8 @@ func TestLexiconIsEmptyAfterAPause(t *testing.T) {
 		large := Document{Text: strings.Repeat("internationalisation of xylophones ", 500)}
 		noError(t, x.Apply([]Change{{Number: 1, ID: "a", Document: &large}}))
 		synctest.Wait()
-		if n := x.Work().Flushes; n != 1 || lexicon.short.n+len(lexicon.long) != 3 {
-			t.Errorf("after %d flushes, the lexicon contains %d and %d spellings", n, lexicon.short.n, len(lexicon.long))
+		if n := x.Work().Flushes; n != 1 || len(lexicon.short)+len(lexicon.long) != 3 {
+			t.Errorf("after %d flushes, the lexicon contains %d and %d spellings", n, len(lexicon.short), len(lexicon.long))
 		}
 		for pause, flushes := range []int64{1, 2} { // nothing remains to be flushed, or a little
 			if pause == 1 {
@@ -84,8 +84,8 @@ func TestLexiconIsEmptyAfterAPause(t *testing.T) {
 			}
 			time.Sleep(flushDelay)
 			synctest.Wait()
-			if n := x.Work().Flushes; n != flushes || lexicon.short.n+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
-				t.Errorf("after %d flushes and a pause, the lexicon contains %d and %d spellings", n, lexicon.short.n, len(lexicon.long))
+			if n := x.Work().Flushes; n != flushes || len(lexicon.short)+len(lexicon.long)+len(lexicon.numbers) != 0 || cap(lexicon.scratch.log) != 0 {
+				t.Errorf("after %d flushes and a pause, the lexicon contains %d and %d spellings", n, len(lexicon.short), len(lexicon.long))
 			}
 		}
 		noError(t, x.Close())

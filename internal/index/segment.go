@@ -67,10 +67,10 @@ const (
 type footer struct {
 	docs       uint32
 	terms      uint32
-	titles     int64          // sum of the lengths of titles
-	texts      int64          // sum of the lengths of texts
-	seed       uint64         // of the hashes of IDs
-	time       int64          // the first one
+	titles     int64  // sum of the lengths of titles
+	texts      int64  // sum of the lengths of texts
+	seed       uint64 // of the hashes of IDs
+	firstTime  int64
 	byLanguage languageCounts // documents
 	ends       [sections]uint64
 	sum        uint32 // CRC-32C of all sections
@@ -91,7 +91,7 @@ func (f *footer) append(out []byte) []byte {
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.titles))
 	out = binary.LittleEndian.AppendUint64(out, uint64(f.texts))
 	out = binary.LittleEndian.AppendUint64(out, f.seed)
-	out = binary.LittleEndian.AppendUint64(out, uint64(f.time))
+	out = binary.LittleEndian.AppendUint64(out, uint64(f.firstTime))
 	for _, docs := range f.byLanguage {
 		out = binary.LittleEndian.AppendUint32(out, uint32(docs))
 	}
@@ -114,7 +114,7 @@ func (f *footer) read(data []byte) error {
 	}
 	f.docs, f.terms = binary.LittleEndian.Uint32(data[8:]), binary.LittleEndian.Uint32(data[12:])
 	f.titles, f.texts = int64(binary.LittleEndian.Uint64(data[16:])), int64(binary.LittleEndian.Uint64(data[24:]))
-	f.seed, f.time = binary.LittleEndian.Uint64(data[32:]), int64(binary.LittleEndian.Uint64(data[40:]))
+	f.seed, f.firstTime = binary.LittleEndian.Uint64(data[32:]), int64(binary.LittleEndian.Uint64(data[40:]))
 	data = data[48:]
 	for l := range f.byLanguage {
 		f.byLanguage[l] = int64(binary.LittleEndian.Uint32(data[4*l:]))
@@ -188,7 +188,7 @@ func (s *segment) time(doc uint32) int64 {
 	for i, b := range s.times[int(doc)*s.timeBytes:][:s.timeBytes] {
 		after |= uint64(b) << (8 * i)
 	}
-	return s.footer.time + int64(after)
+	return s.firstTime + int64(after)
 }
 
 // idGroup is the number of documents for which the segment contains where their IDs begin.

@@ -93,9 +93,9 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 	end := func(section int) { f.ends[section] = uint64(w.out.size) }
 	end(listSection)
 	latest := int64(math.MinInt64)
-	f.time = math.MaxInt64
+	f.firstTime = math.MaxInt64
 	visit(func(r *row) {
-		f.time, latest = min(f.time, r.time), max(latest, r.time)
+		f.firstTime, latest = min(f.firstTime, r.time), max(latest, r.time)
 		if len(r.id) > math.MaxUint8 {
 			err = errors.New("the ID of a document is longer than 255 bytes")
 		}
@@ -131,10 +131,10 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 		collect(func(out []byte, r *row) []byte { return append(out, byte(r.language)) })
 	}
 	end(languageSection)
-	timeBytes := (bits.Len64(uint64(latest-f.time)) + 7) / 8
+	timeBytes := (bits.Len64(uint64(latest-f.firstTime)) + 7) / 8
 	collect(func(out []byte, r *row) []byte {
 		var after [8]byte
-		binary.LittleEndian.PutUint64(after[:], uint64(r.time-f.time))
+		binary.LittleEndian.PutUint64(after[:], uint64(r.time-f.firstTime))
 		return append(out, after[:timeBytes]...)
 	})
 	end(timeSection)
