@@ -3,9 +3,7 @@
 package recall
 
 import (
-	"bufio"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -17,10 +15,10 @@ import (
 	"keepsake/internal/text"
 )
 
-// The conversations: see README.md.
+// scenes are what the conversations are written from: see README.md.
 //
-//go:embed turns.jsonl questions.jsonl
-var files embed.FS
+//go:embed scenes
+var scenes embed.FS
 
 type (
 	turn struct {
@@ -48,11 +46,7 @@ type set struct {
 var today = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func load() (*set, error) {
-	turns, err := readLines[turn]("turns.jsonl")
-	if err != nil {
-		return nil, err
-	}
-	questions, err := readLines[question]("questions.jsonl")
+	turns, questions, err := conversationsOf(scenes)
 	if err != nil {
 		return nil, err
 	}
@@ -215,23 +209,4 @@ func (q quality) String() string {
 	}
 	fmt.Fprintf(&b, "%.3f", q.rank/float64(max(q.questions, 1)))
 	return b.String()
-}
-
-// readLines reads a file of JSON lines.
-func readLines[T any](name string) ([]T, error) {
-	file, err := files.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("open the conversations: %w", err)
-	}
-	defer file.Close()
-	var list []T
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		var item T
-		if err := json.Unmarshal(lines.Bytes(), &item); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, len(list)+1, err)
-		}
-		list = append(list, item)
-	}
-	return list, lines.Err()
 }

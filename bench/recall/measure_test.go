@@ -58,3 +58,23 @@ func TestTheQuestionsAreAnsweredByTurnsOfTheirConversation(t *testing.T) {
 		t.Errorf("only %.2f of the questions are set aside", share)
 	}
 }
+
+func TestTheConversationsAreTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	turns, questions, err := conversationsOf(scenes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, asked, err := conversationsOf(scenes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(turns, again) || len(questions) != len(asked) {
+		t.Error("writing the conversations again gave others")
+	}
+	for i, q := range questions {
+		if q.Question != asked[i].Question || !slices.Equal(q.Evidence, asked[i].Evidence) {
+			t.Errorf("question %d was %q, then %q", i, q.Question, asked[i].Question)
+		}
+	}
+}

@@ -21,7 +21,7 @@ const large = 10_000
 // crowd repeats the conversations, with something of its own in each copy, until there are enough.
 func crowd(b *testing.B) (turns []turn, questions []string) {
 	b.Helper()
-	once, err := readLines[turn]("turns.jsonl")
+	once, asked, err := conversationsOf(scenes)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -33,10 +33,6 @@ func crowd(b *testing.B) (turns []turn, questions []string) {
 		}
 		t.ID, t.Session = fmt.Sprintf("mem_%026d", i), t.Conversation+t.Session
 		turns = append(turns, t)
-	}
-	asked, err := readLines[question]("questions.jsonl")
-	if err != nil {
-		b.Fatal(err)
 	}
 	for _, q := range asked {
 		questions = append(questions, q.Question)

@@ -1,16 +1,11 @@
-// Command generate writes the conversations that `go run ./bench recall` asks about, from the scenes beside it.
-//
-//	go run ./bench/recall/generate   from the root of the repository
-package main
+package recall
 
 import (
 	"bufio"
-	"encoding/json"
+	"embed"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +16,11 @@ import (
 type scene struct {
 	values    []map[string]string // one is chosen
 	parts     [][]string          // lines "A: …"
-	questions []question
+	questions []asked
 }
 
-type question struct {
+// asked is a question of a scene.
+type asked struct {
 	text     string
 	evidence []int // lines from 1, through all parts
 }
@@ -108,55 +104,27 @@ var conversations = []conversation{
 	{name: "nl-2", scenes: "lang-nl", from: hidden, take: 10, filler: "lang-nl", turns: 120, sessions: 10, start: "2024-02-11", people: [2]string{"Femke", "Joris"}, foreign: true, aside: true},
 }
 
-// Turn and Question are the lines of the written files.
-type Turn struct {
-	Conversation string    `json:"conversation"`
-	ID           string    `json:"id"`
-	Session      string    `json:"session,omitempty"`
-	At           time.Time `json:"at"`
-	Speaker      string    `json:"speaker,omitempty"`
-	Text         string    `json:"text"`
-}
-
-type Question struct {
-	Conversation string   `json:"conversation"`
-	Text         string   `json:"question"`
-	Evidence     []string `json:"evidence"`
-	Aside        bool     `json:"aside,omitempty"`
-}
-
-func main() {
-	if err := run("bench/recall"); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
-
-func run(dir string) error {
-	var turns []Turn
-	var questions []Question
+// conversationsOf writes all conversations from the scenes, and the questions about them. They are the same each time.
+func conversationsOf(scenes embed.FS) (turns []turn, questions []question, err error) {
 	for i, c := range conversations {
-		scenes, err := readScenes(filepath.Join(dir, "scenes", c.scenes+".txt"))
+		list, err := readScenes(scenes, c.scenes+".txt")
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		fillers, err := readScenes(filepath.Join(dir, "scenes", "filler-"+c.filler+".txt"))
+		fillers, err := readScenes(scenes, "filler-"+c.filler+".txt")
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		w := writer{c: c, random: rand.New(rand.NewPCG(20250601, uint64(i)))}
-		w.write(scenes, fillers[0].parts)
+		w.write(list, fillers[0].parts)
 		turns, questions = append(turns, w.turns...), append(questions, w.questions...)
 	}
-	if err := writeLines(filepath.Join(dir, "turns.jsonl"), turns); err != nil {
-		return err
-	}
-	return writeLines(filepath.Join(dir, "questions.jsonl"), questions)
+	return turns, questions, nil
 }
 
 // readScenes reads a file of scenes. A file without a heading is a single scene.
-func readScenes(path string) ([]scene, error) {
-	file, err := os.Open(path)
+func readScenes(scenes embed.FS, name string) ([]scene, error) {
+	file, err := scenes.Open("scenes/" + name)
 	if err != nil {
 		return nil, err
 	}
@@ -176,11 +144,11 @@ func readScenes(path string) ([]scene, error) {
 			s.parts = append(s.parts, nil)
 		case strings.HasPrefix(line, "? "):
 			text, evidence, _ := strings.Cut(line[2:], " | ")
-			q := question{text: text}
+			q := asked{text: text}
 			for number := range strings.FieldsSeq(evidence) {
 				n, err := strconv.Atoi(number)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %q: %w", path, line, err)
+					return nil, fmt.Errorf("%s: %q: %w", name, line, err)
 				}
 				q.evidence = append(q.evidence, n)
 			}
@@ -214,8 +182,8 @@ type writer struct {
 	c         conversation
 	random    *rand.Rand
 	days      []time.Time
-	turns     []Turn
-	questions []Question
+	turns     []turn
+	questions []question
 }
 
 // told is a part of a scene with its place in a session.
@@ -286,7 +254,7 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 				n++
 				speaker, text, _ := strings.Cut(line, ": ")
 				id := fmt.Sprintf("%s.s%02d.%02d", w.c.name, s+1, n)
-				turn := Turn{w.c.name, id, fmt.Sprintf("s%02d", s+1), w.days[s], speaker, text}
+				turn := turn{Conversation: w.c.name, ID: id, Session: fmt.Sprintf("s%02d", s+1), Speaker: speaker, Text: text, At: w.days[s]}
 				if w.c.loose || w.c.plain {
 					turn.Session = ""
 				}
@@ -307,7 +275,7 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 			ids = append(ids, place[[2]int{i, part}]...)
 		}
 		for _, q := range scenes[i].questions {
-			out := Question{Conversation: w.c.name, Text: w.fill([]string{q.text}, values[i])[0], Aside: w.c.aside}
+			out := question{Conversation: w.c.name, Question: w.fill([]string{q.text}, values[i])[0], Aside: w.c.aside}
 			for _, n := range q.evidence {
 				out.Evidence = append(out.Evidence, ids[n-1])
 			}
@@ -317,14 +285,14 @@ func (w *writer) write(scenes []scene, fillers [][]string) {
 }
 
 // dated adds the time to one question of eight.
-func (w *writer) dated(q Question) Question {
-	if w.c.foreign || w.c.plain || w.random.IntN(8) > 0 || strings.HasPrefix(q.Text, "When") || len(q.Evidence) != 1 {
+func (w *writer) dated(q question) question {
+	if w.c.foreign || w.c.plain || w.random.IntN(8) > 0 || strings.HasPrefix(q.Question, "When") || len(q.Evidence) != 1 {
 		return q
 	}
 	for _, t := range w.turns {
 		if t.ID == q.Evidence[0] {
 			form := []string{"in January 2006", "on 2 January 2006", "in January"}[w.random.IntN(3)]
-			q.Text = "According to what was said " + t.At.Format(form) + ", " + strings.ToLower(q.Text[:1]) + q.Text[1:]
+			q.Question = "According to what was said " + t.At.Format(form) + ", " + strings.ToLower(q.Question[:1]) + q.Question[1:]
 		}
 	}
 	return q
@@ -376,23 +344,4 @@ func sentenceCase(s string) string {
 		}
 	}
 	return string(b)
-}
-
-func writeLines[T any](path string, list []T) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(file)
-	encode := json.NewEncoder(out)
-	encode.SetEscapeHTML(false)
-	for _, item := range list {
-		if err := encode.Encode(item); err != nil {
-			return err
-		}
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return file.Close()
 }
