@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
+	"keepsake/internal/logqueue"
 )
 
 // The exit codes (decisions.md, O).
@@ -36,6 +38,9 @@ type stage struct {
 	now      func() time.Time
 	tty      bool // out is a terminal
 	errTTY   bool // err is a terminal, so progress is drawn
+
+	queues []*logqueue.Writer // in front of out and err, after detach
+	log    *slog.Logger       // of the program, after detach
 
 	// scryptWork is the base-2 logarithm of the cost of a key from a passphrase; 0: age's default, about a second.
 	scryptWork int
@@ -59,6 +64,7 @@ func run(args []string, st *stage) int {
 		return exitOK
 	}
 	fmt.Fprintln(st.err, "keepsake: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	st.flush()
 	var usage usageError
 	var setting *config.Error
 	switch {

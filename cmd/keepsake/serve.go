@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
-	"time"
+	"syscall"
 
-	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"keepsake/internal/app"
@@ -46,12 +45,13 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 	if err != nil {
 		return err
 	}
-	deps := app.Deps{Out: st.err, Version: thisBuild().Version, Demo: demo, Listeners: listeners}
-	if st.errTTY {
-		if deps.Log, err = st.terminalLog(cfg.Log); err != nil {
-			return err
-		}
+	if err := st.detach(cfg.Log); err != nil {
+		return err
 	}
+	defer st.flush()
+	hangups, release := catchHangups() // from here on, so that one during a long start does not end the process
+	defer release()
+	deps := app.Deps{Log: st.log, DroppedLogLines: st.lostLines, Version: thisBuild().Version, Demo: demo, Listeners: listeners}
 	a, err := app.New(ctx, cfg, deps)
 	if err != nil {
 		return err
@@ -62,17 +62,29 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 	}
 	debug.FreeOSMemory() // hashing the first password took 19 MiB, which nothing needs again
 	leavePages()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go reloadOn(ctx, hangups, a)
 	return a.Run(ctx)
 }
 
-// terminalLog logs short lines for a person. Everywhere else the log is JSON.
-func (st *stage) terminalLog(cfg config.Log) (*slog.Logger, error) {
-	level, err := cfg.SlogLevel()
-	if err != nil {
-		return nil, err
+// catchHangups keeps SIGHUP from ending the process, until release.
+func catchHangups() (hangups <-chan os.Signal, release func()) {
+	c := make(chan os.Signal, 1) // one is enough for any number of signals
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
+}
+
+// reloadOn reads the certificate again at each SIGHUP, until ctx ends.
+func reloadOn(ctx context.Context, hangups <-chan os.Signal, a *app.App) {
+	for {
+		select {
+		case <-hangups:
+			a.Reload()
+		case <-ctx.Done():
+			return
+		}
 	}
-	options := &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: st.getenv("NO_COLOR") != ""}
-	return slog.New(tint.NewTextHandler(st.err, options)), nil
 }
 
 // welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
@@ -94,6 +106,10 @@ func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) erro
 			fmt.Fprintf(st.out, setupText, link)
 		}
 		fmt.Fprintf(st.out, welcomeText, first.Email, first.Password, first.APIKey, a.PrimaryURL())
+		if !st.flush() {
+			st.log.Warn("keeping the file with the first API key and password, because the terminal did not show them", "file", path)
+			break
+		}
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove the secrets that were just shown: %w", err)
 		}
@@ -101,6 +117,7 @@ func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) erro
 		fmt.Fprintf(st.out, "The first API key and password are in %s; read and delete the file.\n", path)
 	}
 	fmt.Fprintf(st.out, "To create another API key: keepsake keys create --name NAME --scopes read,write --data %s\n", cfg.Data)
+	st.flush() // so that it stands before the log
 	return nil
 }
 

@@ -25,10 +25,12 @@ import (
 
 // Deps is what the program takes from outside, except its configuration. The zero value is right for production.
 type Deps struct {
-	Now     func() time.Time // time.Now if nil
-	Log     *slog.Logger     // JSON lines to Out at the configured level if nil
-	Out     io.Writer        // of the log if Log is nil; standard error if nil
-	Version string           // of the build
+	Now func() time.Time // time.Now if nil
+	Log *slog.Logger     // JSON lines to Out at the configured level if nil
+	Out io.Writer        // of the log if Log is nil; standard error if nil
+	// DroppedLogLines returns how many lines of the log were not written; nil if that is not counted.
+	DroppedLogLines func() int64
+	Version         string // of the build
 
 	// Local opens an existing instance without network listeners: only the folder's socket is served. Commands that work
 	// directly on a data folder use it.
@@ -89,6 +91,9 @@ type App struct {
 	backend  *listener
 	agents   *listener // nil if the AI services are on the primary listener
 	socket   *listener
+
+	certificate *certificate // of primary and agents; nil without TLS
+
 	served   []surface // for metrics
 	secret   string    // of the backend listener; empty for a local process
 	first    *instance.First

@@ -24,6 +24,7 @@ var edges = map[string][]string{
 	"internal/lru":       {},
 	"internal/coalesce":  {},
 	"internal/metrics":   {},
+	"internal/logqueue":  {},
 	"internal/trace":     {},
 	"internal/wire":      {"internal/problem"},
 	"internal/page":      {"internal/problem", "internal/wire"},

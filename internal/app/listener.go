@@ -47,10 +47,14 @@ func (a *App) bind(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := a.primary.useTLS(a.cfg.TLS); err != nil || a.agents == nil {
+	if a.certificate, err = loadCertificate(a.cfg.TLS, &a.deps); err != nil {
 		return err
 	}
-	return a.agents.useTLS(a.cfg.TLS)
+	a.primary.useTLS(a.certificate)
+	if a.agents != nil {
+		a.agents.useTLS(a.certificate)
+	}
+	return nil
 }
 
 func bindSocket(data string) (*listener, error) {
@@ -90,19 +94,15 @@ func cannotListen(setting, address string, err error) string {
 	return reason
 }
 
-func (l *listener) useTLS(t config.TLS) error {
-	if t.Cert == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-	if err != nil {
-		return &config.Error{Setting: "tls.cert", Reason: fmt.Sprintf("cannot be used with tls.key: %v", err)}
+// useTLS serves TLS if there is a certificate.
+func (l *listener) useTLS(c *certificate) {
+	if c == nil {
+		return
 	}
 	l.scheme = "https"
 	l.inner = tls.NewListener(l.inner, &tls.Config{
-		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	})
-	return nil
 }
 
 // handle attaches a handler. While stopping, every response asks the client to close the connection.

@@ -36,6 +36,7 @@ func (a *App) metrics() *metrics.Registry {
 	s.addEmbeddingMetrics(r)
 	s.addCheckMetrics(r)
 	addTraceMetrics(r, s.tracer)
+	addLogMetrics(r, a.deps.DroppedLogLines)
 	metrics.AddProcess(r, a.deps.Version)
 	return r
 }

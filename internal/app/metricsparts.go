@@ -165,3 +165,15 @@ func addTraceMetrics(r *metrics.Registry, tracer *trace.Tracer) {
 		s.Set(spans, float64(n.Failed), "failed")
 	}, spans)
 }
+
+// addLogMetrics adds the lines of the log that were not written because their reader is too slow or gone.
+func addLogMetrics(r *metrics.Registry, dropped func() int64) {
+	if dropped == nil {
+		dropped = func() int64 { return 0 }
+	}
+	lines := &metrics.Metric{
+		Name: "keepsake_log_dropped_lines_total", Type: metrics.Counter,
+		Help: "Lines of the output and the log that were dropped, because nothing read them in time.",
+	}
+	r.Add(func(_ context.Context, s *metrics.Scrape) { s.Set(lines, float64(dropped())) }, lines)
+}
