@@ -21,6 +21,7 @@ type RecallQuery struct {
 	MinScore  float64    `json:"minScore,omitempty"`
 	Fill      string     `json:"fill,omitempty"` // recent: pinned memories, then the newest, follow up to Limit; empty: none
 	Explain   bool       `json:"explain,omitempty"`
+	TimeZone  string     `json:"timeZone,omitempty"` // an IANA name, of the days that Query names; empty: UTC
 }
 
 // Recalled contains the results of a RecallQuery, best first.
@@ -68,6 +69,7 @@ type ContextQuery struct {
 	To            *time.Time `json:"to,omitempty"`
 	AsOf          *time.Time `json:"asOf,omitempty"`
 	MinScore      float64    `json:"minScore,omitempty"`
+	TimeZone      string     `json:"timeZone,omitempty"` // of the days in the text, and of those that Query names; empty: UTC
 }
 
 // PackedContext is a text for a prompt, in time order with dates and speakers.
@@ -80,6 +82,12 @@ type PackedContext struct {
 		Recalled []string `json:"recalled"`
 		Recent   []string `json:"recent"`
 	} `json:"parts"` // the IDs of the memories by the reason why they are in the text
+	Cut     []string `json:"cut"` // the IDs of the memories that are not whole in the text
+	Omitted struct {
+		Pinned   int `json:"pinned"`
+		Recalled int `json:"recalled"`
+		Recent   int `json:"recent"`
+	} `json:"omitted"` // how many memories had no room
 	Degraded []string `json:"degraded"` // as in Recalled
 }
 

@@ -263,6 +263,7 @@ func contextChecks() []promise {
 		return c.post(memoriesPath + "/context").json(more).send().is(http.StatusOK).
 			shape(map[string]string{
 				"text": "string", "memoryIds": "array", "tokens": "integer", "parts.pinned": "array", "parts.recalled": "array", "parts.recent": "array",
+				"cut": "array", "omitted.pinned": "integer", "omitted.recalled": "integer", "omitted.recent": "integer",
 			})
 	}
 	return []promise{
@@ -279,6 +280,33 @@ func contextChecks() []promise {
 			}
 			if p.integer("tokens") < 1 || p.integer("tokens") > 500 {
 				p.broken("tokens are not from 1 to 500")
+			}
+		}},
+		{"NothingVanishesFromAContext", func(c *check) {
+			who := c.subject()
+			sentence := "The violin is in the attic, and nobody plays it. "
+			long := c.remember(who, strings.TrimSpace(strings.Repeat(sentence, 120)), fields{"pinned": true}).text("id")
+			p := pack(c, fields{"subjectId": who}).has(fields{"cut": []string{long}, "memoryIds": []string{long}, "omitted.pinned": 0})
+			if text := p.text("text"); !strings.Contains(text, sentence) || !strings.Contains(text, long) {
+				p.broken("want the beginning of the pinned memory, marked with its id")
+			}
+			answer := c.remember(who, "The cello is in the cellar.").text("id")
+			p = pack(c, fields{"subjectId": who, "query": "Where is the cello?", "maxCharacters": 300})
+			p.has(fields{"cut": []string{long}, "parts.pinned": []string{long}, "parts.recalled": []string{answer}})
+			pack(c, fields{"subjectId": who, "maxCharacters": 3}).has(fields{"text": "", "omitted.pinned": 1, "omitted.recent": 1})
+		}},
+		{"DaysAreThoseOfTheTimeZone", func(c *check) {
+			who := c.subject()
+			c.remember(who, "There was a party.", fields{"occurredAt": "2026-01-01T01:00:00Z"})
+			for zone, day := range map[string]string{"America/New_York": "2025-12-31", "UTC": "2026-01-01"} {
+				if p := pack(c, fields{"subjectId": who, "timeZone": zone}); !strings.Contains(p.text("text"), day) {
+					p.broken("the day is not %s", day)
+				}
+			}
+			for _, path := range []string{"/context", "/recall"} {
+				for _, zone := range []string{"", "Local", "Europe/Atlantis", "+01:00"} {
+					c.post(memoriesPath+path).json(fields{"subjectId": who, "query": "party", "timeZone": zone}).send().fails(400, "validation_error", "timeZone", "invalid")
+				}
 			}
 		}},
 		{"TheBudgetIsKept", func(c *check) {

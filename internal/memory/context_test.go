@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -104,24 +105,33 @@ func TestAContextThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever the memories and the budget, the text is within it, says nothing twice and has a line for each id.
+// Whatever the memories and the budget: the text is within it, says nothing twice, has a line for each ID, and each memory is in it
+// whole, in it and cut, or omitted.
 func TestABudgetIsKept(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))
-	text := rapid.StringOfN(rapid.RuneFrom([]rune("aZé9 .\n\r猫한🎉ก \u2028-")), 1, 60, -1)
+	piece := rapid.SampledFrom([]string{
+		"a", "Zeit ", "é", "9", ". ", "\n", "\r", "猫。", "한국", "🎉", "👩‍👩‍👧‍👦", "ก", "\u2028", "-", "؟ ", "e\u0301", "[cut: mem_x]", strings.Repeat("long text. ", 30),
+	})
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
-		subject := "person-" + strings.Repeat("x", n%50) + string(rune('a'+n%26))
-		for range rapid.IntRange(0, 6).Draw(r, "memories") {
+		subject := fmt.Sprintf("person-%d", n)
+		memories := map[string]memory.Memory{}
+		pinned := 0
+		for i := range rapid.IntRange(0, 6).Draw(r, "memories") {
 			it := memory.Memory{
-				SubjectID: subject, Text: "bee " + text.Draw(r, "text"), Speaker: rapid.SampledFrom([]string{"", "Ada", "猫 \n x"}).Draw(r, "speaker"),
-				OccurredAt: pointer(noon.AddDate(0, 0, rapid.IntRange(0, 3).Draw(r, "day"))),
+				SubjectID: subject, Text: fmt.Sprintf("bee%d ", i) + strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "text"), ""),
+				Speaker:    rapid.SampledFrom([]string{"", "Ada", "猫 \n x"}).Draw(r, "speaker"),
+				OccurredAt: pointer(noon.AddDate(0, 0, rapid.IntRange(0, 3).Draw(r, "day"))), Pinned: rapid.Bool().Draw(r, "pinned"),
 			}
-			b.create(t, it)
+			if it.Pinned {
+				pinned++
+			}
+			memories[b.create(t, it).ID] = it
 		}
-		q := memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: subject, Query: rapid.SampledFrom([]string{"", "bee"}).Draw(r, "query")}}
-		budget := rapid.IntRange(1, 150).Draw(r, "budget")
+		q := memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: subject, Query: rapid.SampledFrom([]string{"", "bee1 long"}).Draw(r, "query")}}
+		budget := rapid.IntRange(1, 600).Draw(r, "budget")
 		characters := rapid.Bool().Draw(r, "characters")
 		if characters {
 			q.MaxCharacters = budget
@@ -135,7 +145,7 @@ func TestABudgetIsKept(t *testing.T) {
 		if characters && utf8.RuneCountInString(packed.Text) > budget || !characters && packed.Tokens > budget || packed.Tokens != memory.Tokens(packed.Text) {
 			r.Fatalf("over the budget of %d: %+v", budget, packed)
 		}
-		lines, told := 0, map[string]bool{}
+		lines := 0
 		for line := range strings.Lines(packed.Text) {
 			if strings.HasPrefix(line, "- ") {
 				lines++
@@ -143,16 +153,100 @@ func TestABudgetIsKept(t *testing.T) {
 				r.Fatalf("a line of its own: %q", line)
 			}
 		}
+		told := map[string]bool{}
 		for _, id := range packed.MemoryIDs {
 			if told[id] {
 				r.Fatalf("%s is there twice", id)
 			}
 			told[id] = true
+			m := memories[id]
+			delete(memories, id)
+			said := strings.ReplaceAll(strings.NewReplacer("\r", "\n", "\u2028", "\n").Replace(strings.TrimSpace(m.Text)), "\n", "\n  ")
+			if whole, cut := strings.Contains(packed.Text, said+"\n"), slices.Contains(packed.Cut, id); whole == cut || cut != strings.Contains(packed.Text, "… [cut: "+id+"]\n") {
+				r.Fatalf("%q is whole %v, cut %v in\n%s", said, whole, cut, packed.Text)
+			}
 		}
 		if lines != len(packed.MemoryIDs) {
 			r.Fatalf("%d lines for %d ids:\n%s", lines, len(packed.MemoryIDs), packed.Text)
 		}
+		if o := packed.Omitted; o.Pinned+o.Recalled+o.Recent != len(memories) || o.Pinned+len(packed.Parts.Pinned) != pinned {
+			r.Fatalf("%d memories are missing, %d are pinned, and omitted are %+v", len(memories), pinned, o)
+		}
 	})
+}
+
+func TestWhatDoesNotFitInAContextIsCut(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	sentences := func(word string, n int) string { return strings.TrimSpace(strings.Repeat("The "+word+" is here today. ", n)) }
+	long := b.create(t, memory.Memory{SubjectID: "long", Text: sentences("bee", 240), Pinned: true})
+	packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "long"}})
+	noError(t, err)
+	if !strings.HasSuffix(packed.Text, "today. … [cut: "+long.ID+"]\n") || packed.Tokens < 900 || !slices.Equal(packed.Cut, []string{long.ID}) {
+		t.Errorf("a long pinned memory alone: %d tokens, cut %v: …%q", packed.Tokens, packed.Cut, packed.Text[max(0, len(packed.Text)-80):])
+	}
+
+	// One pinned memory that is too long and many short ones leave the answer its place; the rest is the long one's.
+	b.create(t, memory.Memory{SubjectID: "many", Text: sentences("goat", 240), Pinned: true})
+	for i := range 60 {
+		b.create(t, memory.Memory{SubjectID: "many", Text: fmt.Sprintf("%d. %s", i, sentences("owl", 4)), Pinned: true})
+	}
+	answer := b.create(t, memory.Memory{SubjectID: "many", Text: sentences("violin", 40)})
+	q := memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "many", Query: "violin"}}
+	packed, err = b.Context(t.Context(), anna, q)
+	noError(t, err)
+	if !slices.Equal(packed.Parts.Recalled, []string{answer.ID}) || slices.Contains(packed.Cut, answer.ID) {
+		t.Errorf("the answer is not whole beside pinned memories: %+v", packed)
+	}
+	if packed.Omitted.Pinned+len(packed.Parts.Pinned) != 61 {
+		t.Errorf("%d of 61 pinned memories, and %d omitted", len(packed.Parts.Pinned), packed.Omitted.Pinned)
+	}
+	q.Query, q.MaxCharacters = "goat", 5 // no room for anything
+	packed, err = b.Context(t.Context(), anna, q)
+	noError(t, err)
+	if packed.Text != "" || packed.Omitted.Pinned != 61 {
+		t.Errorf("without room: %+v", packed)
+	}
+	q.MaxCharacters = 150
+	q.Query = "violin"
+	packed, err = b.Context(t.Context(), anna, q)
+	noError(t, err)
+	if !slices.Equal(packed.Cut, []string{answer.ID}) || !strings.Contains(packed.Text, "The violin is here today.") {
+		t.Errorf("a short context: %+v", packed)
+	}
+
+	newest := b.create(t, memory.Memory{SubjectID: "new", Text: sentences("bee", 240)})
+	packed, err = b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "new"}})
+	noError(t, err)
+	if !slices.Equal(packed.Cut, []string{newest.ID}) || len(packed.Parts.Recent) != 1 {
+		t.Errorf("a long memory alone: %+v", packed)
+	}
+}
+
+func TestDaysAreThoseOfATimeZone(t *testing.T) {
+	t.Parallel()
+	b := recalling(onSQLite(t))
+	party := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC) // 31 December, 20:00 in New York
+	b.create(t, memory.Memory{SubjectID: "ada", Text: "A party.", OccurredAt: &party})
+	context := func(zone *string) string {
+		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", TimeZone: zone}})
+		noError(t, err)
+		return packed.Text
+	}
+	for zone, want := range map[string]string{
+		"America/New_York": "2025-12-31 (Wednesday)", "UTC": "2026-01-01 (Thursday)", "Pacific/Kiritimati": "2026-01-01 (Thursday)", "Etc/GMT+12": "2025-12-31 (Wednesday)",
+	} {
+		if got := context(&zone); got != want+"\n- A party.\n" {
+			t.Errorf("%s: %q", zone, got)
+		}
+	}
+	if got := context(nil); got != "2026-01-01 (Thursday)\n- A party.\n" {
+		t.Errorf("without a zone: %q", got)
+	}
+	for _, zone := range []string{"", "Local", "Europe/Atlantis", "europe/berlin", "../UTC", "/etc/localtime", "Europe", "UTC\x00", "posixrules", "right/UTC", "CET ", "+01:00", "Factory"} {
+		_, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "x", TimeZone: &zone})
+		wantField(t, err, "timeZone", problem.InvalidVal)
+	}
 }
 
 func TestTokensAreEstimatedByScript(t *testing.T) {

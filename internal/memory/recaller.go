@@ -34,6 +34,9 @@ type RecallQuery struct {
 	MinScore  float64
 	Fill      bool // add pinned memories, then the newest, until there are Limit
 	Explain   bool
+	TimeZone  *string // the IANA name of the zone of the days that Query names, and of those in a context; nil: UTC
+
+	zone *time.Location // of TimeZone
 }
 
 // Recalled contains the memories that were recalled, best first.
@@ -42,6 +45,8 @@ type Recalled struct {
 	Took    time.Duration // of the ranking alone
 	// Degraded says that the embeddings endpoint did not return the vector of the query in time.
 	Degraded bool
+
+	pinned int // how many pinned memories the filters admit, with Fill
 }
 
 // RecallResult is a recalled memory.
@@ -132,6 +137,8 @@ type ranking struct {
 	hits  []recall.Hit
 	found int // of hits; the others were added
 	took  time.Duration
+
+	pinned int // memories that the filters admit, if pinned and newest ones were added
 }
 
 func (r *ranking) ids() []string {
@@ -160,10 +167,11 @@ func search(task *fairshare.Task, index *indexed, q *RecallQuery, asked *questio
 	if q.Query != "" && !q.Fill {
 		return &r, nil
 	}
-	newest, err := index.Newest(task, q.ranked(now))
+	newest, pinned, err := index.Newest(task, q.ranked(now))
 	if err != nil {
 		return nil, err
 	}
+	r.pinned = pinned
 	known := make(map[string]bool, len(r.hits))
 	for _, h := range r.hits {
 		known[h.ID] = true
@@ -188,7 +196,7 @@ func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID st
 			memories[m.ID] = m
 		}
 	}
-	recalled := &Recalled{Took: ranked.took}
+	recalled := &Recalled{Took: ranked.took, pinned: ranked.pinned}
 	for i, h := range ranked.hits {
 		if m := memories[h.ID]; m != nil {
 			found := i < ranked.found
@@ -248,6 +256,9 @@ func (q *RecallQuery) bind(p *auth.Principal, limit int) (err error) {
 	if err := rules.Tags("tags", q.Tags); err != nil {
 		return err
 	}
+	if q.zone, err = zoneOf(q.TimeZone); err != nil {
+		return err
+	}
 	switch {
 	case q.Limit == 0:
 		q.Limit = limit
@@ -263,7 +274,7 @@ func (q *RecallQuery) bind(p *auth.Principal, limit int) (err error) {
 func (q *RecallQuery) ranked(now time.Time) recall.Query {
 	r := recall.Query{
 		Text: q.Query, Limit: q.Limit, AgentID: q.AgentID, SessionID: q.SessionID, Tags: q.Tags, From: q.From, To: q.To,
-		Now: now, MinScore: q.MinScore, Explain: q.Explain,
+		Now: now, Zone: q.zone, MinScore: q.MinScore, Explain: q.Explain,
 	}
 	for _, kind := range q.Kinds {
 		r.Kinds = append(r.Kinds, string(kind))

@@ -13,6 +13,7 @@ const (
 	kindSchema  = `{"type":"string",` + kindValues + `}`
 	kindsSchema = `{"type":"array","items":` + kindSchema + `}`
 	limitSchema = `{"type":"integer","minimum":1,"maximum":200}`
+	zoneSchema  = `{"type":"string","description":"Time zone of days, such as Europe/Berlin; default UTC"}`
 )
 
 // Schemas of results. Results can have more members than these, which are the ones that agents need.
@@ -34,7 +35,8 @@ const (
 		`"planId":{"type":"string"},"expiresAt":{"type":"string"},"receiptId":{"type":"string"},"message":{"type":"string"}},` +
 		`"required":["erased","memories","message"]}`
 	contextOutput = `{"type":"object","properties":{"text":{"type":"string"},"memoryIds":{"type":"array","items":{"type":"string"}},` +
-		`"tokens":{"type":"integer"},"parts":{"type":"object"}},"required":["text","memoryIds","tokens","parts"]}`
+		`"tokens":{"type":"integer"},"parts":{"type":"object"},"cut":{"type":"array","items":{"type":"string"}},"omitted":{"type":"object"}},` +
+		`"required":["text","memoryIds","tokens","parts","cut","omitted"]}`
 )
 
 func subjectBound(p *auth.Principal) bool { return p.SubjectID != "" }
@@ -99,6 +101,7 @@ func newTools(s *server) []*tool {
 				{name: "from", schema: timeSchema},
 				{name: "to", schema: timeSchema},
 				{name: "limit", schema: limitSchema},
+				{name: "timeZone", schema: zoneSchema},
 			},
 			output: recallOutput, scope: auth.MemoryRead, operation: "recall",
 		},
@@ -165,6 +168,7 @@ func newTools(s *server) []*tool {
 				{name: "kinds", schema: kindsSchema},
 				{name: "tags", schema: tagsSchema},
 				{name: "maxTokens", schema: `{"type":"integer","minimum":1,"default":1000}`, preset: "1000"},
+				{name: "timeZone", schema: zoneSchema},
 			},
 			output: contextOutput, scope: auth.MemoryRead, operation: "recallContext",
 		},

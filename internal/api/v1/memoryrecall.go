@@ -36,7 +36,7 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 	pack := memoryOperation("recallContext", "POST", "/context", "Build a text for a prompt from memories", auth.MemoryRead)
 	pack.Description = "The operation puts memories into one text with dates and speakers and without repetition: pinned ones first, then those that " +
 		"answer the query, then the newest ones until the text is full. The text has at most maxTokens or maxCharacters; " +
-		"without both, at most 1,000 tokens."
+		"without both, at most 1,000 tokens. A pinned memory or the best answer that does not fit is cut and marked with its ID."
 	endpoint.Add(r, pack, func(ctx context.Context, in *packContext) (*packedContext, error) {
 		query, err := in.query()
 		if err != nil {
@@ -49,6 +49,7 @@ func AddRecall(r *endpoint.Registry, memories *memory.Recaller) {
 		out := &packedContext{}
 		out.Body.Text, out.Body.MemoryIDs, out.Body.Tokens = packed.Text, packed.MemoryIDs, packed.Tokens
 		out.Body.Parts, out.Body.Degraded = contextParts(packed.Parts), degradedParts(packed.Degraded)
+		out.Body.Cut, out.Body.Omitted = packed.Cut, contextOmitted(packed.Omitted)
 		return out, nil
 	})
 }
@@ -72,12 +73,14 @@ type recallFilter struct {
 	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
 	AsOf      *wire.Time `json:"asOf" doc:"Recall what was stored and valid at this time. The default is the current time."`
 	MinScore  *float64   `json:"minScore" doc:"The lowest score to include."`
+	TimeZone  *string    `json:"timeZone" example:"Europe/Berlin" doc:"The IANA name of the time zone of the days that the query names, such as yesterday, and of the days in a context. The default is UTC."`
 }
 
 func (f *recallFilter) query(text string) memory.RecallQuery {
 	q := memory.RecallQuery{
 		SubjectID: textOrEmpty(f.SubjectID), Query: text, AgentID: textOrEmpty(f.AgentID), SessionID: textOrEmpty(f.SessionID),
 		Kinds: kindsOf(f.Kinds), Tags: f.Tags, From: f.From.Moment(), To: f.To.Moment(), AsOf: f.AsOf.Moment(),
+		TimeZone: f.TimeZone,
 	}
 	if f.MinScore != nil {
 		q.MinScore = *f.MinScore
@@ -171,11 +174,13 @@ func (in *packContext) query() (memory.ContextQuery, error) {
 
 type packedContext struct {
 	Body struct {
-		Text      string       `json:"text"`
-		MemoryIDs []string     `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
-		Tokens    int          `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
-		Parts     contextParts `json:"parts"`
-		Degraded  []string     `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
+		Text      string         `json:"text"`
+		MemoryIDs []string       `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
+		Tokens    int            `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
+		Parts     contextParts   `json:"parts"`
+		Cut       []string       `json:"cut" doc:"The IDs of those memories of which the text has only the beginning. GET /memories/{id} returns them whole."`
+		Omitted   contextOmitted `json:"omitted"`
+		Degraded  []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
@@ -184,4 +189,11 @@ type contextParts struct {
 	Pinned   []string `json:"pinned"`
 	Recalled []string `json:"recalled" doc:"The memories that answer the query."`
 	Recent   []string `json:"recent"`
+}
+
+// contextOmitted counts the memories that had no room in a context.
+type contextOmitted struct {
+	Pinned   int `json:"pinned" doc:"The number of pinned memories that had no room."`
+	Recalled int `json:"recalled" doc:"The number of memories that answer the query and had no room."`
+	Recent   int `json:"recent" doc:"The number of other memories that had no room, among the newest ones up to limit."`
 }

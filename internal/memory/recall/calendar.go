@@ -21,6 +21,7 @@ const (
 type dates struct {
 	spans  []span
 	yearly []yearly // in any year
+	zone   *time.Location
 }
 
 // yearly is a month or, with a day, a day of any year.
@@ -65,12 +66,12 @@ func (d *dates) between(earliest, latest int64) calendar {
 	for _, s := range d.spans {
 		add(s)
 	}
-	last := time.UnixMicro(latest).UTC().Year()
-	first := max(time.UnixMicro(earliest).UTC().Year(), last-maxYears)
+	last := time.UnixMicro(latest).In(d.zone).Year()
+	first := max(time.UnixMicro(earliest).In(d.zone).Year(), last-maxYears)
 	slices.SortFunc(d.yearly, func(a, b yearly) int { return cmp.Or(cmp.Compare(a.month, b.month), cmp.Compare(a.day, b.day)) })
 	for _, y := range slices.Compact(d.yearly) {
 		for year := first; year <= last; year++ {
-			from := time.Date(year, y.month, max(y.day, 1), 0, 0, 0, 0, time.UTC)
+			from := time.Date(year, y.month, max(y.day, 1), 0, 0, 0, 0, d.zone)
 			to := from.AddDate(0, 0, 1)
 			if y.day == 0 {
 				to = from.AddDate(0, 1, 0)

@@ -48,7 +48,8 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 		task := shares.Start(ctx, "wsp_one")
 		defer task.End()
 		if q.Text == "" {
-			return x.Newest(task, q)
+			ids, _, err := x.Newest(task, q)
+			return ids, err
 		}
 		return x.Search(task, q)
 	}

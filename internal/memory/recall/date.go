@@ -75,10 +75,11 @@ type reader struct {
 	found dates
 }
 
-// readDates finds the times that a query names and marks their words. Relative times are relative to asOf.
+// readDates finds the times that a query names and marks their words. Relative times are relative to asOf, whose time zone is that
+// of all of them.
 func readDates(list []piece, asOf time.Time, words *lexicon) dates {
-	asOf = asOf.UTC()
-	r := reader{list: list, words: words, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)}
+	r := reader{list: list, words: words, today: time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, asOf.Location())}
+	r.found.zone = asOf.Location()
 	for i := 0; i < len(list); {
 		n := r.iso(i)
 		for _, read := range []func(int) int{r.monthName, r.ago, r.shifted, r.weekday, r.simple, r.year} {
@@ -151,7 +152,7 @@ func (r *reader) iso(i int) int {
 	if m < 1 || m > 12 {
 		return 0
 	}
-	from := time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC)
+	from := time.Date(y, time.Month(m), 1, 0, 0, 0, 0, r.today.Location())
 	if d := r.dayAt(i + 2); d > 0 && r.list[i+1].dash {
 		from = from.AddDate(0, 0, d-1)
 		r.add(from, from.AddDate(0, 0, 1))
@@ -221,7 +222,7 @@ func (r *reader) monthName(i int) int {
 }
 
 func (r *reader) addMonth(year int, month time.Month, day int) {
-	from := time.Date(year, month, max(day, 1), 0, 0, 0, 0, time.UTC)
+	from := time.Date(year, month, max(day, 1), 0, 0, 0, 0, r.today.Location())
 	if day > 0 {
 		r.add(from, from.AddDate(0, 0, 1))
 	} else {
@@ -300,10 +301,10 @@ func (r *reader) shifted(i int) int {
 		from := r.monday().AddDate(0, 0, 7*by+5)
 		r.add(from, from.AddDate(0, 0, 2))
 	case "month":
-		from := time.Date(r.today.Year(), r.today.Month()+time.Month(by), 1, 0, 0, 0, 0, time.UTC)
+		from := time.Date(r.today.Year(), r.today.Month()+time.Month(by), 1, 0, 0, 0, 0, r.today.Location())
 		r.add(from, from.AddDate(0, 1, 0))
 	case "year":
-		from := time.Date(r.today.Year()+by, 1, 1, 0, 0, 0, 0, time.UTC)
+		from := time.Date(r.today.Year()+by, 1, 1, 0, 0, 0, 0, r.today.Location())
 		r.add(from, from.AddDate(1, 0, 0))
 	default:
 		d, ok := weekdays[w]
@@ -364,7 +365,7 @@ func (r *reader) year(i int) int {
 	if y == 0 {
 		return 0
 	}
-	from := time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC)
+	from := time.Date(y, 1, 1, 0, 0, 0, 0, r.today.Location())
 	r.add(from, from.AddDate(1, 0, 0))
 	return r.mark(i, 1, absolute)
 }

@@ -16,7 +16,7 @@ func TestACalendarIsAllItsSpans(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const center = int64(1_700_000_000) * second
 	for range 300 {
-		var d dates
+		d := dates{zone: time.UTC}
 		for range random.IntN(40) {
 			from := center + random.Int64N(800*day) - 400*day
 			length := []int64{day, 7 * day, 30 * day, 365 * day}[random.IntN(4)]

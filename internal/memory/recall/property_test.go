@@ -91,7 +91,7 @@ func found(x *recall.Index, q recall.Query) []recall.Hit {
 }
 
 func newest(x *recall.Index, q recall.Query) []string {
-	ids, err := x.Newest(nil, q)
+	ids, _, err := x.Newest(nil, q)
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"keepsake/internal/text"
@@ -55,8 +56,12 @@ func (s *search) plan(q *Query) *plan {
 	if asOf.IsZero() {
 		asOf = q.Now
 	}
+	zone := q.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
 	p.language = s.languageOf(tokens)
-	p.dates = readDates(list, asOf, &lexicons[p.language])
+	p.dates = readDates(list, asOf.In(zone), &lexicons[p.language])
 	p.answer = answerTo(list, p.language)
 	s.addWords(p, list, tokens)
 	if w.Speaker > 0 {

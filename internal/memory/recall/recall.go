@@ -46,6 +46,8 @@ type Query struct {
 	AsOf time.Time
 	// Now decides what has expired.
 	Now time.Time
+	// Zone is the time zone of the days that the text names; nil: UTC.
+	Zone *time.Location
 
 	MinScore float64 // of a hit; a score of 0 is never a hit
 	Explain  bool
