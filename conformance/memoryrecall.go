@@ -284,7 +284,7 @@ func contextChecks() []promise {
 		}},
 		{"NothingVanishesFromAContext", func(c *check) {
 			who := c.subject()
-			sentence := "The violin is in the attic, and nobody plays it. "
+			sentence := "The violin is in the attic, and it is out of tune. "
 			long := c.remember(who, strings.TrimSpace(strings.Repeat(sentence, 120)), fields{"pinned": true}).text("id")
 			p := pack(c, fields{"subjectId": who}).has(fields{"cut": []string{long}, "memoryIds": []string{long}, "omitted.pinned": 0})
 			if text := p.text("text"); !strings.Contains(text, sentence) || !strings.Contains(text, long) {

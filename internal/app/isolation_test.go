@@ -207,7 +207,7 @@ var harmless = map[string]bool{
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
 	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
 	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "fill": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
-	"maxTokens": true, "maxCharacters": true, "items": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
+	"maxTokens": true, "maxCharacters": true, "timeZone": true, "items": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
 }
 
 // public are path parameters that name what everybody may know of, with something that is there.

@@ -178,7 +178,9 @@ func TestABudgetIsKept(t *testing.T) {
 func TestWhatDoesNotFitInAContextIsCut(t *testing.T) {
 	t.Parallel()
 	b := recalling(onSQLite(t))
-	sentences := func(word string, n int) string { return strings.TrimSpace(strings.Repeat("The "+word+" is here today. ", n)) }
+	sentences := func(word string, n int) string {
+		return strings.TrimSpace(strings.Repeat("The "+word+" is here today. ", n))
+	}
 	long := b.create(t, memory.Memory{SubjectID: "long", Text: sentences("bee", 240), Pinned: true})
 	packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "long"}})
 	noError(t, err)
