@@ -15,6 +15,7 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/backup"
+	"keepsake/internal/secretfile"
 )
 
 func backupCommand(st *stage) *cobra.Command {
@@ -280,12 +281,12 @@ func recipients(encryptTo []string, passphraseFile string, scryptWork int) ([]ag
 }
 
 func passphrase(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := secretfile.Read(path)
 	if err != nil {
 		return "", fmt.Errorf("read the passphrase: %w", err)
 	}
-	if line := strings.TrimRight(string(text), "\r\n"); line != "" {
-		return line, nil
+	if text == "" {
+		return "", errPassphrase
 	}
-	return "", errPassphrase
+	return text, nil
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"keepsake/conformance"
+	"keepsake/internal/secretfile"
 )
 
 func conformanceCommand(st *stage) *cobra.Command {
@@ -41,11 +40,9 @@ func conformanceCommand(st *stage) *cobra.Command {
 			}
 		}
 		if secretFile != "" {
-			text, err := os.ReadFile(secretFile)
-			if err != nil {
+			if to.BackendSecret, err = secretfile.ReadToken(secretFile); err != nil {
 				return fmt.Errorf("read the backend secret: %w", err)
 			}
-			to.BackendSecret = strings.TrimSpace(string(text))
 		}
 		if to.Key, err = st.apiKey(to.Key); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +34,9 @@ func initCommand(st *stage) *cobra.Command {
 		}
 		admin := app.Admin{Email: email}
 		if passwordFile != "" {
-			text, err := os.ReadFile(passwordFile)
-			if err != nil {
-				return fmt.Errorf("read the admin's password: %w", err)
+			if admin.Password, err = readPassword(passwordFile); err != nil {
+				return err
 			}
-			admin.Password = strings.TrimRight(string(text), "\r\n")
 		}
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		first, err := app.Init(cmd.Context(), cfg, app.Deps{Log: log}, admin)

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
 	"keepsake/internal/seal"
+	"keepsake/internal/secretfile"
 )
 
 func keysRotateMasterCommand(st *stage) *cobra.Command {
@@ -60,8 +59,7 @@ func newMasterKey(path string) (string, error) {
 	if _, err := seal.LoadMasterKey(path); err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(path)
-	return strings.TrimSpace(string(text)), err
+	return secretfile.ReadToken(path)
 }
 
 func (st *stage) tellRotatedMaster(done *client.RotatedMasterKey, newKeyFile string) {

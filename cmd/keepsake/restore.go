@@ -12,6 +12,7 @@ import (
 
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
+	"keepsake/internal/secretfile"
 )
 
 func restoreCommand(st *stage) *cobra.Command {
@@ -137,11 +138,11 @@ func readers(files []string, passphraseFile string) ([]age.Identity, error) {
 	}
 	var list []age.Identity
 	for _, path := range files {
-		text, err := os.ReadFile(path)
+		text, err := secretfile.Read(path)
 		if err != nil {
 			return nil, fmt.Errorf("read identities: %w", err)
 		}
-		more, err := age.ParseIdentities(strings.NewReader(string(text)))
+		more, err := age.ParseIdentities(strings.NewReader(text))
 		if err != nil {
 			return nil, usageError("--identity must be a file with one age identity (AGE-SECRET-KEY-1…) per line") // its own error could show a part of one
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
+	"keepsake/internal/secretfile"
 )
 
 // placeSettings are the settings that locate an instance.
@@ -147,11 +147,11 @@ func (st *stage) apiKey(flag string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(path)
+	key, err := secretfile.ReadToken(path)
 	if err != nil {
 		return "", fmt.Errorf("read the API key: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return key, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -2,13 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
+	"keepsake/internal/secretfile"
 )
 
 func usersCommand(st *stage) *cobra.Command {
@@ -68,11 +67,10 @@ func usersCreateCommand(st *stage) *cobra.Command {
 
 // readPassword reads a password from a file. A password in a flag would be visible in the list of processes.
 func readPassword(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	password, err := secretfile.Read(path)
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
-	password := strings.TrimRight(string(text), "\r\n")
 	if password == "" {
 		return "", usageError("the password file is empty")
 	}

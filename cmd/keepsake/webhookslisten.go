@@ -8,13 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"keepsake/internal/secretfile"
 )
 
 func webhooksListenCommand(st *stage) *cobra.Command {
@@ -38,11 +39,10 @@ func webhooksListenCommand(st *stage) *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if secretFile != "" {
-			text, err := os.ReadFile(secretFile)
-			if err != nil {
+			var err error
+			if secret, err = secretfile.ReadToken(secretFile); err != nil {
 				return fmt.Errorf("read the secret: %w", err)
 			}
-			secret = strings.TrimSpace(string(text))
 		}
 		l := &webhookListener{st: st, status: status, asJSON: asJSON}
 		if status < 200 || status > 599 {

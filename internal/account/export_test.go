@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// HashSlots is how many passwords are hashed at once.
+var HashSlots = hashSlots
+
 // SetGuessTimeout changes how long an attempt waits for a store that does not answer.
 func (s *LoginService) SetGuessTimeout(d time.Duration) { s.throttle.timeout = d }
 

@@ -13,5 +13,5 @@ func (s *LoginService) Hash(ctx context.Context, password string) (string, error
 		return "", err
 	}
 	defer s.hashes.leave()
-	return hashPassword(password, s.Cost, s.Random), nil
+	return hashPassword(password, s.Cost, s.Random), hashedTooLate(ctx)
 }

@@ -65,7 +65,7 @@ func NewLoginService(o LoginOptions) *LoginService {
 		clock = o.Now
 	}
 	return &LoginService{
-		LoginOptions: o, hashes: newHashSemaphore(runtime.GOMAXPROCS(0)), throttle: newThrottle(o.Guesses, clock, o.Secret),
+		LoginOptions: o, hashes: newHashSemaphore(hashSlots(runtime.GOMAXPROCS(0))), throttle: newThrottle(o.Guesses, clock, o.Secret),
 		dummyHash: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
 	}
 }
@@ -104,10 +104,22 @@ func (s *LoginService) Authenticate(ctx context.Context, email, password string,
 	if uncounted := attempt.end(ctx, found); uncounted != nil {
 		return nil, uncounted
 	}
+	if tooLate := hashedTooLate(ctx); tooLate != nil {
+		return nil, tooLate
+	}
 	if err != nil {
 		return nil, err
 	}
 	return u, nil
+}
+
+// hashedTooLate returns a problem if the time of a request was over when its password was hashed. The work was ours, so the
+// problem is that of a service that is too busy, and the request is not charged.
+func hashedTooLate(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return problem.Busy(ctx.Err())
 }
 
 // Refused returns the problem of a login that is already refused for too many failures, or nil. It reads only memory, so it
@@ -130,7 +142,7 @@ func (s *LoginService) check(ctx context.Context, email, password string) (*User
 		stored = u.PasswordHash
 	}
 	// A text that is too long takes the time of a password.
-	right := matches(stored, password[:min(len(password), 4*maxPassword)]) && len(password) <= 4*maxPassword
+	right := matches(stored, password[:min(len(password), maxPasswordBytes)]) && len(password) <= maxPasswordBytes
 	if !right || u == nil || u.Disabled {
 		return u, errInvalidCredentials
 	}
@@ -241,6 +253,9 @@ func (s *LoginService) setPassword(ctx context.Context, u *User, wanted string, 
 	changed.PasswordHash = hashPassword(wanted, s.Cost, s.Random)
 	changed.Revision++
 	s.hashes.leave()
+	if err := hashedTooLate(ctx); err != nil {
+		return nil, err
+	}
 	entry.Action, entry.WorkspaceID, entry.Target = audit.PasswordChanged, u.WorkspaceID, u.ID
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.UpdateUser(ctx, &changed); err != nil {

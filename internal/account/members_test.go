@@ -219,7 +219,7 @@ func TestTriesOfADeadMemberExpire(t *testing.T) {
 	w := stopClock(two)
 	dying := &hanging{two[0].Sessions, make(chan struct{}, 30), make(chan struct{})}
 	two[0].Sessions = dying
-	slots := min(4, runtime.GOMAXPROCS(0)) // fewer than there are tries
+	slots := min(4, account.HashSlots(runtime.GOMAXPROCS(0))) // fewer than there are tries
 	var hung sync.WaitGroup
 	for range slots {
 		hung.Go(func() {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 
 	"keepsake/internal/problem"
 )
@@ -39,12 +40,25 @@ const (
 	maxPassword = 128
 )
 
+// maxPasswordBytes is more than the length of any password that is accepted, in whatever form it is sent: a character in NFC
+// has at most 16 bytes when it is decomposed.
+const maxPasswordBytes = 16 * maxPassword
+
+// normalized returns the form in which a password is hashed and compared: NFC, so that the same characters match whether a
+// keyboard sends them composed or decomposed. Nothing is trimmed and no case is folded (RFC 8265).
+func normalized(password string) string { return norm.NFC.String(password) }
+
 // checkPassword refuses a password that is too short, too long, too common or not UTF-8.
 func checkPassword(password string) error {
 	if !utf8.ValidString(password) {
 		return problem.Validation("password", problem.Format, "The password must be UTF-8 text.")
 	}
-	switch n := utf8.RuneCountInString(password); {
+	n := maxPassword + 1
+	if len(password) <= maxPasswordBytes {
+		password = normalized(password)
+		n = utf8.RuneCountInString(password)
+	}
+	switch {
 	case n < minPassword:
 		return problem.Validation("password", problem.TooShort, fmt.Sprintf("A password must have at least %d characters.", minPassword))
 	case n > maxPassword:
@@ -62,7 +76,7 @@ func hashPassword(password string, cost PasswordCost, random io.Reader) string {
 		panic(fmt.Sprintf("account: read randomness: %v", err))
 	}
 	cost = cost.orDefault()
-	key := argon2.IDKey([]byte(password), salt, cost.Passes, cost.MemoryKiB, argonThreads, argonKey)
+	key := argon2.IDKey([]byte(normalized(password)), salt, cost.Passes, cost.MemoryKiB, argonThreads, argonKey)
 	return phc(cost, salt, key)
 }
 
@@ -105,7 +119,7 @@ func matches(stored, password string) bool {
 	if err != nil || len(key) < 16 || len(key) > 64 {
 		return false
 	}
-	got := argon2.IDKey([]byte(password), salt, uint32(time), uint32(memory), threads, uint32(len(key)))
+	got := argon2.IDKey([]byte(normalized(password)), salt, uint32(time), uint32(memory), threads, uint32(len(key)))
 	return subtle.ConstantTimeCompare(got, key) == 1
 }
 

@@ -10,8 +10,7 @@ import (
 	"keepsake/internal/problem"
 )
 
-// hashSemaphore limits concurrent password hashes to the number of cores, because each takes a core and 19 MiB. Others wait
-// in a bounded queue. Addresses take turns, so an address with many requests delays each other address by only one.
+// hashSemaphore limits concurrent password hashes, because each takes a core and 19 MiB. Others wait in a bounded queue. Addresses take turns, so an address with many requests delays each other address by only one.
 type hashSemaphore struct {
 	garbage    garbage
 	mu         sync.Mutex
@@ -33,6 +32,10 @@ type turn struct {
 	come    chan struct{} // closed when the slot is granted or refused
 	refused bool
 }
+
+// hashSlots is how many passwords are hashed at once: one fewer than there are cores, so that requests without a credential
+// cannot take every core from other callers.
+func hashSlots(cores int) int { return max(1, cores-1) }
 
 // waitingPerSlot limits the wait to two or three seconds.
 const waitingPerSlot = 64

@@ -15,19 +15,20 @@ import (
 // edges are the packages of our own that a domain package may import. A new edge is a decision: write it here, and why
 // it is needed in the change that adds it.
 var edges = map[string][]string{
-	"internal/problem":   {},
-	"internal/id":        {},
-	"internal/revision":  {},
-	"internal/unit":      {},
-	"internal/text":      {},
-	"internal/fairshare": {},
-	"internal/lru":       {},
-	"internal/coalesce":  {},
-	"internal/metrics":   {},
-	"internal/logqueue":  {},
-	"internal/trace":     {},
-	"internal/wire":      {"internal/problem"},
-	"internal/page":      {"internal/problem", "internal/wire"},
+	"internal/problem":    {},
+	"internal/id":         {},
+	"internal/revision":   {},
+	"internal/unit":       {},
+	"internal/secretfile": {},
+	"internal/text":       {},
+	"internal/fairshare":  {},
+	"internal/lru":        {},
+	"internal/coalesce":   {},
+	"internal/metrics":    {},
+	"internal/logqueue":   {},
+	"internal/trace":      {},
+	"internal/wire":       {"internal/problem"},
+	"internal/page":       {"internal/problem", "internal/wire"},
 
 	"internal/cluster": {},
 	"internal/auth":    {"internal/coalesce", "internal/id", "internal/problem"},
@@ -36,7 +37,7 @@ var edges = map[string][]string{
 	"internal/event": {
 		"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit",
 	},
-	"internal/seal":  {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/unit"},
+	"internal/seal":  {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/secretfile", "internal/unit"},
 	"internal/audit": {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
 	"internal/lifecycle": {
 		"internal/audit", "internal/auth", "internal/event", "internal/id", "internal/problem", "internal/revision", "internal/unit",

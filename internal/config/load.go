@@ -17,6 +17,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"keepsake/internal/limit"
+	"keepsake/internal/secretfile"
 )
 
 // Error is a mistake in a setting. It is one line that names the setting and says where it was made.
@@ -169,13 +170,13 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 			if k.Exists(s.Path) {
 				return &Error{s.Path, source, "given together with " + path + "; only one can hold"}
 			}
-			text, err := os.ReadFile(k.String(path))
+			text, err := secretfile.ReadToken(k.String(path))
 			if err != nil {
 				return &Error{path, source, oneLine(err)}
 			}
-			err = assign(root.FieldByIndex(s.field), strings.TrimSpace(string(text)))
+			err = assign(root.FieldByIndex(s.field), text)
 			if err == nil {
-				err = s.checkLength(strings.TrimSpace(string(text)))
+				err = s.checkLength(text)
 			}
 			if err != nil {
 				return &Error{path, source, err.Error()}

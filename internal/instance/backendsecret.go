@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strings"
 
 	"keepsake/internal/config"
 	"keepsake/internal/seal"
+	"keepsake/internal/secretfile"
 )
 
 // minBackendSecret is the shortest secret that is read from the folder, as for the setting.
@@ -52,14 +51,13 @@ func BackendSecret(ctx context.Context, cfg *config.Config, shared *seal.Secrets
 
 // readBackendSecret returns the secret in a file; empty if there is no file.
 func readBackendSecret(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	secret, err := secretfile.ReadToken(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the backend secret: %w", err)
 	}
-	secret := strings.TrimSpace(string(text))
 	if len(secret) < minBackendSecret {
 		return "", &config.Error{
 			Setting: "backend.secret",

@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -10,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"keepsake/internal/folder"
+	"keepsake/internal/secretfile"
 )
 
 // MasterKey wraps the instance's secrets. It is 32 random bytes in a file, in the environment or with the operator,
@@ -28,7 +29,11 @@ func ParseMasterKey(text string) (MasterKey, error) {
 
 func parse(text []byte) (MasterKey, error) {
 	var k MasterKey
-	raw, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
+	secret, err := secretfile.Text(text)
+	if err != nil {
+		return k, fmt.Errorf("masterKey: %w", err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(secret))
 	if err != nil || len(raw) != len(k) {
 		// The decoder's own error would quote a part of the key.
 		return k, errors.New("masterKey: expected 32 bytes in base64")

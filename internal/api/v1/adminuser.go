@@ -83,7 +83,7 @@ type createUser struct {
 		WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace of the new user. The default is the caller's workspace."`
 		Role        string  `json:"role" default:"member" enum:"viewer,member,developer,admin"`
 		Name        *string `json:"name" maxLength:"120"`
-		Password    *string `json:"password" minLength:"12" maxLength:"128" doc:"The password of the new user. If it is omitted, one is generated and shown once."`
+		Password    *string `json:"password" minLength:"1" doc:"The password of the new user: 12 to 128 characters, counted in NFC, and none of the most common passwords. If it is omitted, one is generated and shown once."`
 	}
 
 	password account.Hashed
@@ -96,7 +96,7 @@ type changeUser struct {
 		Name     wire.Optional[string] `json:"name" maxLength:"120" doc:"The display name. null removes it."`
 		Role     wire.Optional[string] `json:"role" nullable:"false" enum:"viewer,member,developer,admin"`
 		Disabled wire.Optional[bool]   `json:"disabled" nullable:"false" doc:"Whether the user is disabled. A disabled user is signed out and cannot sign in."`
-		Password wire.Optional[string] `json:"password" nullable:"false" minLength:"12" maxLength:"128"`
+		Password wire.Optional[string] `json:"password" nullable:"false" minLength:"1" doc:"The new password: 12 to 128 characters, counted in NFC, and none of the most common passwords."`
 	}
 
 	password *account.Hashed
