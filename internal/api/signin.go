@@ -50,11 +50,18 @@ var whatIsSpent = map[limit.Policy]string{
 	limit.PolicyAnonymous:    "This address has no requests left without a valid credential",
 }
 
+// unknownRest is the reason of a refusal without an exhausted limit.
+const unknownRest = "This server has given out its share of the requests, and it does not know right now what is left"
+
 // spent returns a denied charge as a problem.
 func spent(v *limit.Verdict) *problem.Problem {
+	reason := whatIsSpent[v.Policy]
+	if v.Unknown {
+		reason = unknownRest
+	}
 	return &problem.Problem{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, Details: problem.Details{Policy: string(v.Policy)},
-		Message:    whatIsSpent[v.Policy] + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
+		Message:    reason + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
 		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
 	}
 }

@@ -40,6 +40,8 @@ func (k *LiveKey) Judge(limiter limit.Limiter, q VerifyRequest, now time.Time) (
 	switch {
 	case j.Verdict.Allowed:
 		j.Code = Valid
+	case j.Verdict.Unknown: // no quota is known to be used up
+		j.Code = RateLimited
 	case j.Verdict.Policy == limit.PolicyDailyQuota, j.Verdict.Policy == limit.PolicyMonthlyQuota:
 		j.Code = QuotaExceeded
 	default:

@@ -64,7 +64,8 @@ type charge struct {
 type budget struct {
 	use     *Use
 	kind    Kind
-	limit   int64 // maxCount if there is none
+	full    int64 // what all peers together can admit; maxCount if there is no limit
+	limit   int64 // full, less what is known to be left to other peers
 	ceiling int64 // what this process can admit up to; less than the limit if peers count, too
 }
 
@@ -77,6 +78,10 @@ func (b *budget) left() int64 { return max(0, b.limit-b.used()) }
 func (b *budget) fits(cost int64) bool {
 	return b.limit == maxCount || cost <= max(0, b.ceiling-b.used())
 }
+
+// exhausted reports whether a charge of cost is known to pass the limit. A charge that does not fit below the ceiling can still
+// fit the limit: this process then does not know whether it does.
+func (b *budget) exhausted(cost int64) bool { return b.full < maxCount && b.used()+cost > b.full }
 
 // open finds the budgets of a charge in their current windows. All of them have the same day, and the month follows from
 // it, so that the counters can be rebuilt from usage that is recorded under one time (Receipt.At).
@@ -100,7 +105,7 @@ func (c *charge) addAccount(first int, a *Account) {
 		if limit <= 0 || limit > maxCount {
 			limit = maxCount
 		}
-		c.budgets[first+k] = budget{u, Kind(k), limit, limit}
+		c.budgets[first+k] = budget{u, Kind(k), limit, limit, limit}
 	}
 }
 
@@ -174,13 +179,22 @@ func (c *charge) verdict() Verdict {
 }
 
 // refuse is the verdict of a charge that does not fit. The policy is that of the exhausted budget whose window ends last;
-// if several end then, that of the workspace.
+// if several end then, that of the workspace. If no budget is known to be exhausted, the verdict does not name the end of a
+// window: what is left can be known much earlier.
 func (c *charge) refuse() Verdict {
 	v := c.verdict()
-	v.Allowed = false
+	v.Allowed, v.Unknown = false, true
 	last := int64(0)
 	for i := c.first; i < budgetCount; i++ {
-		if !c.budgets[i].fits(c.cost) && c.end(i) >= last {
+		b := &c.budgets[i]
+		if b.fits(c.cost) {
+			continue
+		}
+		exhausted := b.exhausted(c.cost)
+		if exhausted && v.Unknown {
+			v.Unknown, last = false, 0
+		}
+		if exhausted != v.Unknown && c.end(i) >= last {
 			last, v.Policy = c.end(i), policies[i]
 		}
 	}
@@ -188,8 +202,15 @@ func (c *charge) refuse() Verdict {
 		v.Policy = PolicyAnonymous
 	}
 	v.ResetIn = time.Unix(last, 0).Sub(c.now)
+	if v.Unknown {
+		v.ResetIn = min(v.ResetIn, unknownWait)
+	}
 	return v
 }
+
+// unknownWait is when a client can try again that was refused because this process does not know what is left: within that
+// time it hears again what the database has, or a minute that is over for the counter store begins again.
+const unknownWait = 2 * time.Second
 
 // Receipt says what a charge took, and from which windows. The zero Receipt is that of a charge that was refused.
 type Receipt struct {

@@ -30,6 +30,8 @@ type payers struct {
 	stored   atomic.Int64
 	admitted atomic.Int64
 	refused  atomic.Int64
+	usedUp   atomic.Bool // a refusal said that the quota is used up
+	odd      atomic.Pointer[limit.Verdict]
 	daily    int64
 	stop     func()
 }
@@ -86,6 +88,12 @@ func (a *payers) load(weights []float64, perSecond float64, lasts time.Duration,
 				p.unsold.Add(1)
 			} else {
 				a.refused.Add(1)
+				switch {
+				case !v.Unknown:
+					a.usedUp.Store(true)
+				case v.RetryAfterSeconds() > 2 || v.ResetTimeMs() > 2000 || v.ResetIn <= 0:
+					a.odd.Store(&v)
+				}
 			}
 		})
 		time.Sleep(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
@@ -98,6 +106,12 @@ func (a *payers) check(t *testing.T) {
 	over := a.admitted.Load() - a.daily
 	if bound := max(a.daily/10, int64(len(a.list))); over > bound {
 		t.Errorf("%d over a quota of %d at %d members, want at most %d", over, a.daily, len(a.list), bound)
+	}
+	if a.usedUp.Load() && a.admitted.Load() < a.daily {
+		t.Errorf("a refusal says that the quota of %d is used up, but %d were admitted", a.daily, a.admitted.Load())
+	}
+	if v := a.odd.Load(); v != nil {
+		t.Errorf("a refusal for want of knowledge: %+v", *v)
 	}
 	t.Logf("%d members: over by %d of %d", len(a.list), over, a.daily)
 }

@@ -133,7 +133,7 @@ func (s *Shared) Charge(now time.Time, cost int64, workspace, key Account) (Verd
 		}
 		if s.await(w) { // granted, so the verdict is only for the numbers of now
 			v, _ := s.look(&c, now, cost, workspace, key)
-			v.Allowed, v.Policy, v.ResetIn = true, "", 0
+			v.Allowed, v.Unknown, v.Policy, v.ResetIn = true, false, "", 0
 			return v, w.receipt
 		}
 	}

@@ -28,6 +28,7 @@ type party struct {
 	mu       sync.Mutex
 	admitted map[int64]int64 // by the second at which the workspace's minute ends
 	denied   map[int64]int64
+	usedUp   map[int64]bool // a refusal said that the minute's limit is used up
 	slowest  time.Duration
 	odd      []string
 	requests sync.WaitGroup
@@ -68,7 +69,7 @@ func (m *member) Partitioned() int {
 }
 
 func newParty(t *testing.T, weights []float64, skew time.Duration) *party {
-	p := &party{t: t, admitted: map[int64]int64{}, denied: map[int64]int64{}}
+	p := &party{t: t, admitted: map[int64]int64{}, denied: map[int64]int64{}, usedUp: map[int64]bool{}}
 	p.store = limittest.NewStore(time.Now)
 	p.store.Slow(time.Millisecond)
 	p.count.Store(int64(len(weights)))
@@ -157,6 +158,10 @@ func (p *party) request(m *member, a limit.Allowance) {
 			p.admitted[v.ResetUnix]++
 		} else {
 			p.denied[v.ResetUnix]++
+			p.usedUp[v.ResetUnix] = p.usedUp[v.ResetUnix] || !v.Unknown
+		}
+		if wait := v.RetryAfterSeconds(); v.Unknown && (v.Allowed || wait > 2 || v.ResetTimeMs() > 2000 || v.ResetIn <= 0) {
+			p.odd = append(p.odd, fmt.Sprintf("%+v", v))
 		}
 		if v.Remaining < 0 || v.Remaining > a.PerMinute || (!v.Allowed && v.Policy == "") {
 			p.odd = append(p.odd, fmt.Sprintf("%+v", v))
@@ -193,6 +198,11 @@ func (p *party) check(limit int64) {
 	}
 	if len(p.odd) > 0 {
 		p.t.Errorf("odd answers: %v", p.odd[:min(3, len(p.odd))])
+	}
+	for end := range p.usedUp {
+		if p.usedUp[end] && p.admitted[end] < limit {
+			p.t.Errorf("a refusal says that the window that ends at %d is used up, but it admitted %d of %d", end, p.admitted[end], limit)
+		}
 	}
 	if p.slowest > 55*time.Millisecond {
 		p.t.Errorf("a request took %v", p.slowest)

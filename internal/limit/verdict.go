@@ -19,7 +19,8 @@ const (
 type Verdict struct {
 	Allowed bool
 	Policy  Policy        // of a refusal: the exhausted budget whose window ends last
-	ResetIn time.Duration // of a refusal: until that window ends
+	ResetIn time.Duration // of a refusal: until that window ends; at most unknownWait if Unknown
+	Unknown bool          // of a refusal: no budget is known to be exhausted, but this process cannot ask its peers
 
 	Limit            int64 // per minute, the tier's
 	Remaining        int64 // the least of the minute budgets that apply
