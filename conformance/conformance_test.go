@@ -18,6 +18,7 @@ import (
 	"keepsake/conformance"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
+	"keepsake/internal/enginetest"
 	"keepsake/internal/testtier"
 )
 
@@ -39,6 +40,22 @@ func TestTheSuiteLetsRealTimePass(t *testing.T) {
 	r := apptest.Start(t, disposable)
 	run(t, target(r))
 	left(t, target(r), r.Workspace)
+}
+
+// TestAPoolerInSessionModeKeepsTheSpecification runs every check against a program whose connections all go through a PgBouncer
+// with its default settings, which offers it 20 sessions.
+func TestAPoolerInSessionModeKeepsTheSpecification(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "runs every check once more")
+	s := enginetest.SharedPostgres(t)
+	url := enginetest.PgBouncerURL(s.PgBouncer(t, nil), s.NewDatabase(t))
+	var ahead atomic.Int64
+	r := apptest.Start(t, disposable, apptest.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }),
+		apptest.With(func(c *config.Config) { c.DatabaseURL = url }))
+	target := target(r)
+	target.Advance = func(d time.Duration) { ahead.Add(int64(d)) }
+	run(t, target)
+	left(t, target, r.Workspace)
 }
 
 // disposable lets checks release versions.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,35 +15,45 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"keepsake/internal/serverurl"
 )
 
 // place is the database server and database that a URL names.
 type place struct {
+	url         string
 	config      *pgxpool.Config
+	settings    *settings
 	connections int // the URL's pool_max_conns; 0 if it has none
 }
 
-// parse parses a database URL. It does not pass on the driver's error for a malformed URL, because that can contain
-// parts of the password.
+// parse parses a database URL. Its errors contain no part of the password.
 func parse(text string) (place, error) {
-	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+	if err := serverurl.Check(text, "postgres", "postgresql"); err != nil {
+		if errors.Is(err, serverurl.ErrEncode) {
+			return place{}, fmt.Errorf("the database URL %w", err)
+		}
 		return place{}, errors.New("the database URL must have the form postgres://user:password@host:port/database " +
 			"(in a password, write @ : / ? # as %40 %3A %2F %3F %23)")
 	}
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
 		// The URL itself is well-formed, so the error is about one of its settings or a file that a setting names.
-		if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), u.Host) {
-			return place{}, fmt.Errorf("the database URL has an invalid setting: %s", oneLine(inner))
+		u, _ := url.Parse(text)
+		if inner := errors.Unwrap(err); inner != nil && u != nil && !strings.Contains(inner.Error(), u.Host) {
+			return place{}, fmt.Errorf("the database URL has an invalid setting: %s", serverurl.Line(inner, text))
 		}
 		return place{}, errors.New("the database URL has an invalid setting")
 	}
 	if config.ConnConfig.ValidateConnect == nil {
 		config.ConnConfig.ValidateConnect = primary
 	}
-	p := place{config: config}
-	if u.Query().Has("pool_max_conns") {
+	settings, err := sessionSettings(config.ConnConfig.RuntimeParams)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{url: text, config: config, settings: settings}
+	if u, err := url.Parse(text); err == nil && u.Query().Has("pool_max_conns") {
 		p.connections = int(config.MaxConns)
 	}
 	return p, nil
@@ -68,19 +79,23 @@ func (p place) String() string {
 	return fmt.Sprintf("%s (database %s, user %s)", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, c.User)
 }
 
-// connConfig returns the connection settings for a part. A setting in the URL takes precedence over settings.
+// connConfig returns the configuration of a connection to a part. A setting in the URL takes precedence over settings.
 func (p place) connConfig(part string, connect time.Duration, settings map[string]string) *pgx.ConnConfig {
 	c := p.config.ConnConfig.Copy()
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connect
 	}
-	c.RuntimeParams["search_path"] = schemas[part]
-	set := map[string]string{"application_name": "keepsake " + part}
+	name := cmp.Or(p.settings.of["application_name"], "keepsake "+part)
+	c.RuntimeParams = map[string]string{"application_name": name}
+	set := map[string]string{"default_transaction_read_only": "off", "client_encoding": "UTF8"}
 	maps.Copy(set, settings)
-	for name, value := range set {
-		if _, there := c.RuntimeParams[name]; !there {
-			c.RuntimeParams[name] = value
-		}
+	maps.Copy(set, p.settings.of)
+	set["application_name"], set["search_path"] = name, schemas[part]
+	timeout := c.ConnectTimeout
+	c.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return configure(ctx, conn, set)
 	}
 	return c
 }
@@ -94,9 +109,11 @@ func (e *Engine) connect(ctx context.Context, p place, part string) (*pgx.Conn, 
 	return conn, nil
 }
 
-// closeConn closes a connection. It waits at most a second for the server.
+const closeTimeout = time.Second // for the server
+
+// closeConn closes a connection.
 func closeConn(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
@@ -113,6 +130,9 @@ func lock(ctx context.Context, conn *pgx.Conn, name string) error {
 
 // openError returns a one-line error for a database that could not be opened.
 func (p place) openError(err error) error {
+	if errors.Is(err, errPooler) {
+		return err
+	}
 	name := p.config.ConnConfig.Database
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -124,22 +144,28 @@ func (p place) openError(err error) error {
 				p, name, p.config.ConnConfig.User)
 		case e.Code == "42501":
 			return fmt.Errorf("PostgreSQL at %s: the user lacks privileges: GRANT CREATE ON DATABASE %s TO %s, and make it the owner of everything in the schemas keepsake* (%s)",
-				p, name, p.config.ConnConfig.User, oneLine(e))
+				p, name, p.config.ConnConfig.User, p.line(e))
 		case strings.HasPrefix(e.Code, "53"):
-			return fmt.Errorf("PostgreSQL at %s accepts no more connections (%s)", p, oneLine(e))
+			return fmt.Errorf("PostgreSQL at %s accepts no more connections (%s)", p, p.line(e))
 		case e.Code == "25006":
 			return fmt.Errorf("PostgreSQL at %s is read-only: it is a standby, or configured as read-only", p)
 		}
-		return fmt.Errorf("PostgreSQL at %s: %s", p, oneLine(err))
+		if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
+			err = e
+		}
+		return fmt.Errorf("PostgreSQL at %s: %s", p, p.line(err))
 	}
 	if errors.Is(err, errStandby) {
 		return fmt.Errorf("PostgreSQL at %s is a read-only standby: name the primary, or all servers that can become the primary", p)
 	}
 	var c *pgconn.ConnectError
 	if errors.As(err, &c) {
-		return fmt.Errorf("PostgreSQL at %s cannot be reached: %s", p, oneLine(errors.Unwrap(c)))
+		return fmt.Errorf("PostgreSQL at %s cannot be reached: %s", p, p.line(errors.Unwrap(c)))
 	}
-	return fmt.Errorf("PostgreSQL at %s: %s", p, oneLine(err))
+	return fmt.Errorf("PostgreSQL at %s: %s", p, p.line(err))
 }
+
+// line returns an error as one line without the password of the URL.
+func (p place) line(err error) string { return serverurl.Line(err, p.url) }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

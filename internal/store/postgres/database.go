@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
@@ -74,7 +73,7 @@ func (d *database) pool(ctx context.Context, p place, size int, settings map[str
 	config.AfterConnect = d.admit
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL at %s: %s", p, oneLine(err))
+		return nil, p.openError(err)
 	}
 	return pool, nil
 }

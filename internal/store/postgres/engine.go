@@ -25,7 +25,7 @@ type Options struct {
 	Instance string
 
 	// Connections is how many transactions run at once. Half as many connections are for reads, so that reads continue
-	// while transactions wait for locks. 0 means the URL's pool_max_conns, or 12.
+	// while transactions wait for locks. 0 means the URL's pool_max_conns, or 12, or 4 through a pooler.
 	Connections int
 
 	Connect   time.Duration // max time to open a connection; 3 s
@@ -73,6 +73,8 @@ type Engine struct {
 	where place   // of the main and usage parts
 	vault place   // of the keys part
 
+	pooled bool // connections to where go through a pooler
+
 	main  *database
 	keys  *database
 	usage *database
@@ -100,7 +102,7 @@ func (e *Engine) open(ctx context.Context) (*Engine, error) {
 		return nil, err
 	}
 	var err error
-	units := cmp.Or(e.opt.Connections, e.where.connections, 12)
+	units := cmp.Or(e.opt.Connections, e.where.connections, e.defaultConnections())
 	e.monitors = map[place]*monitor{}
 	for _, p := range []place{e.where, e.vault} {
 		if e.monitors[p] == nil {

@@ -11,6 +11,7 @@ import (
 type Facts struct {
 	Server   string // address, database and user, without the password
 	Version  string // of PostgreSQL
+	Pooled   bool   // connections go through a pooler such as PgBouncer
 	Instance string // empty if there is none
 	// Behind reports that the schema is older than this program, which migrates it at the next start.
 	Behind  bool
@@ -45,6 +46,9 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	if err != nil {
 		return nil, err
 	}
+	if err := e.checkSessions(ctx); err != nil {
+		return nil, err
+	}
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
 		return nil, e.where.openError(err)
@@ -53,7 +57,7 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	if err := e.checkServer(ctx, e.where, conn); err != nil {
 		return nil, err
 	}
-	f := &Facts{Server: e.where.String()}
+	f := &Facts{Server: e.where.String(), Pooled: throughPooler(conn)}
 	if err := f.read(ctx, conn, now); err != nil {
 		return nil, e.where.openError(err)
 	}

@@ -39,6 +39,9 @@ type partState struct {
 // prepare migrates the parts and, if name is set, gives an empty instance its ID. It takes no lock if there is nothing
 // to do.
 func (e *Engine) prepare(ctx context.Context, name bool) error {
+	if err := e.checkSessions(ctx); err != nil {
+		return err
+	}
 	main, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
 		return e.where.openError(err)
