@@ -28,6 +28,7 @@ import (
 // Client calls one server with one credential. It is safe for concurrent use.
 type Client struct {
 	base   string
+	shown  string // base for errors, without a password
 	key    string
 	token  string
 	secret string // of the backend listener
@@ -67,7 +68,7 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base: strings.TrimSuffix(baseURL, "/"), key: apiKey,
+		base: strings.TrimSuffix(baseURL, "/"), shown: strings.TrimSuffix(u.Redacted(), "/"), key: apiKey,
 		http: http.DefaultClient, agent: "keepsake-client", retry: defaultRetry(),
 	}
 	for _, o := range options {
@@ -169,7 +170,7 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the method and the URL, whose query can be confidential
 		}
-		return fmt.Errorf("%s %s%s: %w", r.method, c.base, r.path, &lostError{err})
+		return fmt.Errorf("%s %s%s: %w", r.method, c.shown, r.path, &lostError{err})
 	}
 	defer res.Body.Close()
 	if limits := rateLimitsOf(res.Header); limits != nil {

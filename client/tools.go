@@ -41,7 +41,7 @@ func (c *Client) Message(ctx context.Context, message []byte, headers map[string
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err
 		}
-		return nil, fmt.Errorf("POST %s%s: %w", c.base, toolsPath, err)
+		return nil, fmt.Errorf("POST %s%s: %w", c.shown, toolsPath, err)
 	}
 	defer res.Body.Close()
 	if limits := rateLimitsOf(res.Header); limits != nil {
@@ -49,7 +49,7 @@ func (c *Client) Message(ctx context.Context, message []byte, headers map[string
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxToolsResponse))
 	if err != nil {
-		return nil, fmt.Errorf("POST %s%s: read the answer: %w", c.base, toolsPath, err)
+		return nil, fmt.Errorf("POST %s%s: read the answer: %w", c.shown, toolsPath, err)
 	}
 	switch {
 	case res.StatusCode == http.StatusAccepted:

@@ -16,6 +16,7 @@ import (
 	"keepsake/internal/config"
 	"keepsake/internal/folder"
 	"keepsake/internal/instance"
+	"keepsake/internal/serverurl"
 )
 
 func doctorCommand(st *stage) *cobra.Command {
@@ -85,7 +86,7 @@ type diagnosis struct {
 }
 
 func (d *diagnosis) find(state health, about, text string, args ...any) {
-	d.Findings = append(d.Findings, finding{state, about, fmt.Sprintf(text, args...)})
+	d.Findings = append(d.Findings, finding{state, about, serverurl.Redact(fmt.Sprintf(text, args...))})
 }
 
 func (d *diagnosis) worst() health {

@@ -22,7 +22,11 @@ func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() t
 		d.find(broken, "database", "%s %v", e.Server, instance.ErrNotInitialised)
 		return
 	}
-	d.find(well, "database", "PostgreSQL %s at %s", e.Version, e.Server)
+	pooler := ""
+	if e.Pooled {
+		pooler = ", through a pooler in session mode"
+	}
+	d.find(well, "database", "PostgreSQL %s at %s%s", e.Version, e.Server, pooler)
 	d.schemas(e)
 	if len(e.Unsafe) > 0 {
 		d.find(warning, "database", "the server runs with %s off: what it acknowledges is lost when its machine fails", strings.Join(e.Unsafe, " and "))

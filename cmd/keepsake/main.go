@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
 	"keepsake/internal/logqueue"
+	"keepsake/internal/serverurl"
 )
 
 // The exit codes (decisions.md, O).
@@ -63,7 +65,7 @@ func run(args []string, st *stage) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(st.err, "keepsake: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintln(st.err, "keepsake: "+serverurl.Redact(strings.ReplaceAll(err.Error(), "\n", "; "), slices.Concat(args, st.env)...))
 	st.flush()
 	var usage usageError
 	var setting *config.Error

@@ -72,6 +72,9 @@ func migrateCommand(st *stage) *cobra.Command {
 // place returns the place that a flag names: a folder or an address, or the database of the settings if the flag is empty.
 func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 	isAddress := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+	if strings.Contains(text, "://") && !isAddress {
+		return instance.Place{}, usageError(flag + " must be a folder or an address such as postgres://user@host/name")
+	}
 	if text != "" && !isAddress {
 		if keys != "" {
 			return instance.Place{}, usageError(flag + " is a folder, which contains the secrets; --keys-from and --keys-to are only for databases")

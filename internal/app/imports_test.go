@@ -26,6 +26,7 @@ var edges = map[string][]string{
 	"internal/coalesce":   {},
 	"internal/metrics":    {},
 	"internal/logqueue":   {},
+	"internal/serverurl":  {},
 	"internal/trace":      {},
 	"internal/wire":       {"internal/problem"},
 	"internal/page":       {"internal/problem", "internal/wire"},

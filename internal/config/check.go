@@ -1,15 +1,17 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"keepsake/internal/limit"
+	"keepsake/internal/serverurl"
 )
 
 // check refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
@@ -19,6 +21,9 @@ func (c *Config) check() error {
 	}
 	if c.Data == "" {
 		return wrong("data", "must name a folder")
+	}
+	if strings.Contains(c.Data, "://") {
+		return wrong("data", "must name a folder; databaseUrl is for the address of a database")
 	}
 	for _, a := range []struct{ setting, address string }{{"listen", c.Listen}, {"backendListen", c.BackendListen}, {"aiListen", c.AIListen}} {
 		if a.setting == "aiListen" && a.address == "" {
@@ -45,7 +50,11 @@ func (c *Config) check() error {
 	}
 	for _, origin := range c.CORS.Origins {
 		if !isBaseURL(origin) {
-			return wrong("cors.origins", "%q is not an origin such as https://app.example.org", origin)
+			shown := strconv.Quote(origin)
+			if u, err := url.Parse(origin); err != nil || u.User != nil { // can be a part of a password with a comma
+				shown = "an entry"
+			}
+			return wrong("cors.origins", "%s is not an origin such as https://app.example.org", shown)
 		}
 	}
 	if _, err := c.Log.SlogLevel(); err != nil {
@@ -202,7 +211,10 @@ func (c *Config) checkServers() error {
 		if s.address == "" {
 			continue
 		}
-		if u, err := url.Parse(s.address); err != nil || !slices.Contains(s.schemes, u.Scheme) || u.Opaque != "" {
+		switch err := serverurl.Check(s.address, s.schemes...); {
+		case errors.Is(err, serverurl.ErrEncode):
+			return &Error{Setting: s.setting, Reason: err.Error()}
+		case err != nil:
 			return &Error{Setting: s.setting, Reason: "is not an address such as " + s.example}
 		}
 		if c.DatabaseURL == "" {

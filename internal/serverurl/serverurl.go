@@ -4,7 +4,9 @@ package serverurl
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,14 +39,56 @@ func Check(text string, schemes ...string) error {
 	case err != nil || u.Opaque != "":
 		return errForm
 	}
-	if _, err := url.ParseQuery(u.RawQuery); err != nil {
-		return errForm
+	return checkQuery(u.RawQuery)
+}
+
+var parameterName = regexp.MustCompile(`^[a-z][a-z0-9_.]*$`)
+
+// checkQuery refuses what is more likely the rest of a password than a parameter, because errors name parameters.
+func checkQuery(query string) error {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, _, found := strings.Cut(pair, "=")
+		if !found || !parameterName.MatchString(name) {
+			return ErrEncode
+		}
+	}
+	if _, err := url.ParseQuery(query); err != nil {
+		return ErrEncode
 	}
 	return nil
 }
 
 // passwords are the names of parameters that contain a password.
 var passwords = []string{"password", "sslpassword"}
+
+var (
+	credentials = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*:/+)?[^\s"'` + "`" + `:/@]*):[^\s"'` + "`" + `]*@`)
+	parameter   = regexp.MustCompile(`(?i)(password=)[^\s"'&]+`)
+)
+
+// hidden is what a text shows in place of a password.
+const hidden = "***"
+
+// Redact hides what can be a password of an address in a text for people. words are what a program was given, such as its
+// arguments: a password in one of them is hidden wherever it appears. A text that was not meant as an address, such as an
+// argument in the wrong place, can contain a password too.
+func Redact(text string, words ...string) string {
+	for _, word := range words {
+		for _, secret := range secrets(word) {
+			if len(secret) >= minSecret {
+				text = strings.ReplaceAll(text, secret, hidden)
+			}
+		}
+	}
+	text = credentials.ReplaceAllString(text, "$1:"+hidden+"@")
+	return parameter.ReplaceAllString(text, "${1}"+hidden)
+}
+
+// minSecret is the length below which a password is not looked for, because it is likely a part of other words.
+const minSecret = 4
 
 // Line returns an error as one line. If the error contains a password of one of the addresses, Line says so instead.
 func Line(err error, addresses ...string) string {
@@ -59,10 +103,15 @@ func Line(err error, addresses ...string) string {
 	return text
 }
 
-// secrets returns the passwords in an address, as written and decoded.
+var scheme = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*:/+`)
+
+// secrets returns the passwords in an address, as written, decoded, and as %q shows them.
 func secrets(address string) []string {
 	var list []string
-	_, rest, _ := strings.Cut(address, "://")
+	rest := address
+	if at := scheme.FindStringIndex(address); at != nil {
+		address, rest = address[at[0]:], address[at[1]:]
+	}
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		if _, raw, ok := strings.Cut(rest[:at], ":"); ok {
 			list = append(list, raw)
@@ -75,6 +124,10 @@ func secrets(address string) []string {
 		for _, name := range passwords {
 			list = append(list, u.Query()[name]...)
 		}
+	}
+	for _, secret := range list {
+		quoted := strconv.Quote(secret)
+		list = append(list, quoted[1:len(quoted)-1])
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

@@ -33,7 +33,7 @@ type Schema struct {
 
 // Connector returns a function that connects to the main part without opening the database.
 func Connector(opt Options) (func(ctx context.Context) (*pgx.Conn, error), error) {
-	e, err := unopened(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func Connector(opt Options) (func(ctx context.Context) (*pgx.Conn, error), error
 
 // Examine inspects a database without changing it.
 func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, error) {
-	e, err := unopened(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // Exists reports whether a database contains an instance. It changes nothing.
 func Exists(ctx context.Context, opt Options) (bool, error) {
-	e, err := unopened(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return false, err
 	}
@@ -19,7 +19,7 @@ func Exists(ctx context.Context, opt Options) (bool, error) {
 // OpenView opens a View without opening the database for anything else. It changes nothing and does not migrate the
 // schema. Its error is fs.ErrNotExist if the database contains no instance.
 func OpenView(ctx context.Context, opt Options) (*View, error) {
-	e, err := unopened(opt)
+	e, err := newEngine(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -42,21 +42,10 @@ func OpenView(ctx context.Context, opt Options) (*View, error) {
 	return v, nil
 }
 
-// unopened returns an Engine without connections.
-func unopened(opt Options) (e *Engine, err error) {
-	opt.complete()
-	e = &Engine{opt: opt}
-	if e.where, err = parse(opt.URL); err != nil {
-		return nil, err
-	}
-	e.vault = e.where
-	if opt.KeysURL != "" {
-		e.vault, err = parse(opt.KeysURL)
-	}
-	return e, err
-}
-
 func (e *Engine) exists(ctx context.Context) (bool, error) {
+	if err := e.checkSessions(ctx); err != nil {
+		return false, err
+	}
 	conn, err := e.connect(ctx, e.where, mainPart)
 	if err != nil {
 		return false, e.where.openError(err)

@@ -76,7 +76,7 @@ func TestFailedOpenExplainsInOneLine(t *testing.T) {
 		words []string
 	}{
 		{"NoURL", "mysql://root:s3cret@db/x", []string{"postgres://user:password@host"}},
-		{"APasswordThatIsNotEscaped", "postgres://me:s3cret#@db/x", []string{"postgres://user:password@host"}},
+		{"APasswordThatIsNotEscaped", "postgres://me:s3cret#@db/x", []string{"percent-encoded"}},
 		{"AWrongSetting", change("disable", "s0metimes"), []string{"setting"}},
 		{"AWrongPassword", change("s3cret", "s3cret2"), []string{s.Address(), "user and the password"}},
 		{"NoSuchDatabase", change("/"+name, "/elsewhere"), []string{"no such database", "CREATE DATABASE elsewhere OWNER keepsake"}},

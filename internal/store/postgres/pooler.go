@@ -114,7 +114,7 @@ func (e *Engine) askBackend(ctx context.Context, conn *pgconn.PgConn) (uint32, e
 	return backend(results[0])
 }
 
-// A process uses up to 11 connections besides those for transactions and half as many for reads. PgBouncer's default is 20
+// A process uses up to 11 connections, and also those for transactions and half as many for reads. PgBouncer's default is 20
 // for a user and database, and `doctor` or `backup` need some at the same time.
 const (
 	defaultConnections       = 12

@@ -69,6 +69,28 @@ func TestPoolerInSessionModeWorksWithItsDefaults(t *testing.T) {
 	}
 }
 
+func TestSettingsInTheURLAreSetAfterConnecting(t *testing.T) {
+	t.Parallel()
+	through, _ := pooled(t, nil)
+	e, err := postgres.Open(t.Context(), postgres.Options{
+		URL: through + `?statement_timeout=7s&options=-c%20work_mem%3D8MB%20--timezone%3DAsia/Tokyo%20-csearch_path%3Dpublic&application_name=mine`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var got string
+	err = e.Main().In(t.Context()).QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('work_mem'),
+		current_setting('timezone'), current_setting('search_path'), current_setting('application_name'))`).Scan(&got)
+	if want := "7s 8MB Asia/Tokyo keepsake mine"; err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	_, err = postgres.Open(t.Context(), postgres.Options{URL: through + "?options=-d"})
+	if err == nil || !strings.Contains(err.Error(), "options can contain only settings") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPoolerThatSharesSessionsIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -219,6 +219,9 @@ func Holder(ctx context.Context, opt Options) (id string, err error) {
 			return "", err
 		}
 	}
+	if err := e.checkSessions(ctx); err != nil {
+		return "", err
+	}
 	for name, p := range map[string]place{mainPart: e.where, keysPart: e.vault} {
 		conn, err := e.connect(ctx, p, name)
 		if err != nil {
