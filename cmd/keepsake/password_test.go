@@ -68,7 +68,12 @@ func TestNoCommandPrintsAPassword(t *testing.T) {
 		}
 		var calls []call
 		for _, command := range [][]string{
-			{"serve"}, {"init", "--admin-email", "a@example.org"}, {"doctor"}, {"keys", "list"}, {"users", "list"}, {"audit", "verify"},
+			{"serve"},
+			{"init", "--admin-email", "a@example.org"},
+			{"doctor"},
+			{"keys", "list"},
+			{"users", "list"},
+			{"audit", "verify"},
 			{"backup", "--out", filepath.Join(dir, "o", "b"), "--keys-out", filepath.Join(dir, "k", "b")},
 			{"restore", "--in", file, "--keys-in", file},
 		} {
