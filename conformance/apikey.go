@@ -150,7 +150,6 @@ func apiKeyRefusals() []promise {
 		{"WithABadMask", fields{"allowedIps": []string{"10.0.0.0/33"}}, "allowedIps[0]", "format"},
 		{"WithMetadataThatIsAList", fields{"metadata": []string{"x"}}, "metadata", "type"},
 		{"WithNestedMetadata", fields{"metadata": fields{"deep": fields{"er": 1}}}, "metadata.deep", "type"},
-		{"WithNullMetadata", fields{"metadata": fields{"none": nil}}, "metadata.none", "type"},
 		{"WithTooMuchMetadata", fields{"metadata": tooMuch}, "metadata", "too_long|too_large"},
 		{"WithABadSubject", fields{"subjectId": "two words"}, "subjectId", "format"},
 		{"WithAnEmptyAgent", fields{"agentId": ""}, "agentId", "format|required|too_short"},

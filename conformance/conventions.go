@@ -15,10 +15,43 @@ func conventionChecks() []promise {
 				for _, number := range []string{"0.1", "9007199254740992", "-1.5e-7", "1e23"} {
 					to.send(fields{"n": json.Number(number)}).is(http.StatusCreated).has(fields{"metadata": fields{"n": json.Number(written(number))}})
 				}
-				for _, number := range []string{"9007199254740993", "0.300000000000000040001", "1e400", "1e-400"} {
+				for number, back := range map[string]string{"0.10000000000000001": "0.1", "1.10": "1.1", "1152921504606846976": "1152921504606846976"} {
+					to.send(fields{"n": json.Number(number)}).is(http.StatusCreated).has(fields{"metadata": fields{"n": json.Number(back)}})
+				}
+				for _, number := range []string{"9007199254740993", "1152921504606847000", "1e400", "1e-400"} {
 					to.send(fields{"k": json.Number(number)}).fails(400, "validation_error", "metadata.k", "invalid")
 				}
 			}
+		}},
+		{"NullIsAbsent", func(c *check) {
+			for _, to := range metadataCarriers(c, c.subject()) {
+				to.send(fields{"n": nil, "m": 1}).is(http.StatusCreated).has(fields{"metadata": fields{"m": 1}})
+				to.send(nil).is(http.StatusCreated).has(fields{"metadata": fields{}})
+			}
+			made := c.document(c.suite.name(), fields{"text": "x", "title": nil, "url": nil, "tags": nil, "collection": nil, "metadata": nil})
+			made.has(fields{"title": "", "tags": []string{}, "collection": "default"})
+			c.post(docsPath).json(fields{"text": nil}).send().fails(400, "validation_error", "text", "required")
+			c.post("/api/v1/search").json(fields{"q": nil}).send().fails(400, "validation_error", "q", "required")
+			c.post("/api/v1/search").json(fields{"q": "x", "limit": nil, "tag": nil, "filter": nil, "facets": nil, "sort": nil, "fuzzy": nil}).send().is(http.StatusOK)
+			recall := fields{"subjectId": c.subject(), "query": "x", "limit": nil, "tags": nil, "kinds": nil, "from": nil, "fill": nil}
+			c.post("/api/v1/memories/recall").json(recall).send().is(http.StatusOK)
+		}},
+		{"AFilterDoesNotRoundItsNumber", func(c *check) {
+			in := "conformance-" + c.suite.name()
+			for _, n := range []string{"9007199254740992", "9007199254740994"} {
+				c.document(c.suite.name(), fields{"text": "rounded", "collection": in, "metadata": fields{"n": json.Number(n)}})
+			}
+			for filter, want := range map[string]int{
+				"n:eq:9007199254740993": 0, "n:ne:9007199254740993": 2, "n:lt:9007199254740993": 1, "n:gte:9007199254740993": 1, "n:eq:9007199254740992.0": 1,
+				"n:lt:1e400": 2, "n:gt:-1e999999999": 2, "n:gt:1e-400": 2, "n:lt:1e-400": 0,
+			} {
+				body := fields{"q": "rounded", "collection": in, "filter": []string{filter}}
+				c.post("/api/v1/search").json(body).send().is(http.StatusOK).has(fields{"total": want})
+				body = fields{"collection": in, "filter": []string{filter}}
+				c.post(docsPath + "/delete").json(body).send().is(http.StatusOK).has(fields{"matched": want})
+			}
+			body := fields{"collection": in, "filter": []string{"n:eq:9007199254740993"}, "dryRun": false}
+			c.post(docsPath + "/delete").json(body).send().is(http.StatusOK).has(fields{"deleted": 0})
 		}},
 		{"AnOverlongEntryOfMetadataIsNamed", func(c *check) {
 			subject := c.subject()

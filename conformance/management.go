@@ -46,7 +46,7 @@ func apiKeyManagementChecks() []promise {
 			a := c.patch(k.path()).json(fields{"name": "conformance changed", "scopes": []string{"read", "write"}}).send().is(http.StatusOK)
 			a.has(fields{"name": "conformance changed", "scopes": []string{"read", "write"}, "revision": 2, "rateLimit.requestsPerMinute": 9})
 			a.has(fields{"metadata": fields{"a": "b"}, "createdAt": k.made.text("createdAt")}).head("ETag", `"2"`)
-			a = c.patch(k.path()).json(fields{"rateLimit": nil, "metadata": fields{"c": true}, "quota": fields{"daily": 10}}).send().is(http.StatusOK)
+			a = c.patch(k.path()).json(fields{"rateLimit": nil, "metadata": fields{"a": nil, "c": true}, "quota": fields{"daily": 10}}).send().is(http.StatusOK)
 			a.has(fields{"rateLimit.inherited": true, "rateLimit.requestsPerMinute": c.suite.limit, "metadata": fields{"c": true}, "quota.daily": 10, "revision": 3})
 			a = c.patch(k.path()).json(fields{"quota": nil, "allowedIps": []string{"192.0.2.0/24"}}).send().is(http.StatusOK)
 			a.has(fields{"quota": nil, "allowedIps": []string{"192.0.2.0/24"}, "revision": 4})

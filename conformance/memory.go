@@ -350,7 +350,6 @@ func memoryRefusals() []promise {
 		{"WithTooMuchMetadata", fields{"metadata": metadata}, "metadata", "too_long|too_large"},
 		{"WithLongMetadata", fields{"metadata": fields{"m": strings.Repeat("x", 1025)}}, "metadata|metadata.m", "too_long"},
 		{"WithNestedMetadata", fields{"metadata": fields{"m": []int{1}}}, "metadata.m", "type"},
-		{"WithNullInMetadata", fields{"metadata": fields{"m": nil}}, "metadata.m", "type"},
 		{"WithAnID", fields{"id": neverMemory}, "id", "unknown"},
 		{"WithAStatus", fields{"status": "active"}, "status", "unknown"},
 		{"WithARevision", fields{"revision": 1}, "revision", "unknown"},

@@ -85,6 +85,17 @@ func operations(doc map[string]any) map[string]map[string]any {
 
 // walk walks through an object of two documents. An object that was there must be there, and everything in it.
 func walk(path string, before, after map[string]any, report func(what string)) {
+	if before["additionalProperties"] == false { // of a request, where null may be accepted now
+		properties, _ := before["properties"].(map[string]any)
+		now, _ := after["properties"].(map[string]any)
+		for name := range properties {
+			was, _ := properties[name].(map[string]any)
+			is, _ := now[name].(map[string]any)
+			if widened := []any{was["type"], "null"}; reflect.DeepEqual(is["type"], widened) {
+				was["type"] = widened
+			}
+		}
+	}
 	for name, was := range before {
 		here, is := path+"/"+name, after[name]
 		switch was := was.(type) {

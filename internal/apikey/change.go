@@ -3,6 +3,7 @@ package apikey
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strconv"
 	"time"
@@ -22,7 +23,7 @@ type Change struct {
 	RateLimit  *RateLimit
 	Quota      *Quota // with both nil: no quota of its own; with one nil: see Service.Change
 	AllowedIPs *[]netip.Prefix
-	Metadata   *map[string]any
+	Metadata   *map[string]any // merged by name: a nil value removes an entry, and a nil map removes all
 	Disabled   *bool
 }
 
@@ -88,9 +89,21 @@ func (c *Change) check(p *auth.Principal, tier *limit.Tier, now time.Time) error
 		}
 	}
 	if c.Metadata != nil {
-		return checkMetadata(*c.Metadata)
+		return checkMetadata(mergedMetadata(nil, *c.Metadata))
 	}
 	return nil
+}
+
+// mergedMetadata applies a merge patch to metadata.
+func mergedMetadata(old, change map[string]any) map[string]any {
+	if change == nil {
+		return nil
+	}
+	merged := map[string]any{}
+	maps.Copy(merged, old)
+	maps.Copy(merged, change)
+	maps.DeleteFunc(merged, func(_ string, value any) bool { return value == nil })
+	return merged
 }
 
 // apply changes k, or returns why k cannot be changed so. caller can be nil; if it is the same key as k, it is the key
@@ -129,7 +142,10 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, caller *APIKey, now time.Ti
 		k.AllowedIPs = canonical(*c.AllowedIPs)
 	}
 	if c.Metadata != nil {
-		k.Metadata = *c.Metadata
+		k.Metadata = mergedMetadata(k.Metadata, *c.Metadata)
+		if err := checkMetadata(k.Metadata); err != nil {
+			return false, err
+		}
 	}
 	if c.Disabled != nil && *c.Disabled != (k.DisabledAt != nil) {
 		k.DisabledAt = nil

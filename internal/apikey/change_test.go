@@ -1,6 +1,7 @@
 package apikey_test
 
 import (
+	"maps"
 	"net/netip"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestChangeReplacesOnlyItsFields(t *testing.T) {
 		ExpiresAt: b.in(time.Hour), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 	})
 	b.pass(time.Second)
-	yes, scopes, none, metadata := true, auth.Write, []netip.Prefix{}, map[string]any{"e": 1.0}
+	yes, scopes, none, metadata := true, auth.Write, []netip.Prefix{}, map[string]any{"a": nil, "e": 1.0}
 	k, err := b.Change(t.Context(), b.manager(auth.All), created.ID, nil, apikey.Change{
 		Scopes: &scopes, Expiry: &apikey.Expiry{}, Quota: &apikey.Quota{Monthly: &monthly}, AllowedIPs: &none, Metadata: &metadata, Disabled: &yes,
 	})
@@ -86,7 +87,7 @@ func TestChangeReplacesOnlyItsFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k.Name != "a key" || k.Scopes != auth.Write || k.ExpiresAt != nil || k.Daily != nil || *k.Monthly != 50 || len(k.AllowedIPs) != 0 ||
-		len(k.Metadata) != 1 || k.State != apikey.Disabled || k.Revision != 2 || !k.UpdatedAt.Equal(b.now()) || !k.CreatedAt.Equal(noon) {
+		!maps.Equal(k.Metadata, map[string]any{"c": "d", "e": 1.0}) || k.State != apikey.Disabled || k.Revision != 2 || !k.UpdatedAt.Equal(b.now()) || !k.CreatedAt.Equal(noon) {
 		t.Errorf("the changed key is %+v", k.APIKey)
 	}
 	if got := b.codeWith(t, created.Text); got != problem.CodeAPIKeyDisabled {

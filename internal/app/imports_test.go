@@ -28,7 +28,8 @@ var edges = map[string][]string{
 	"internal/logqueue":   {},
 	"internal/serverurl":  {},
 	"internal/trace":      {},
-	"internal/wire":       {"internal/problem"},
+	"internal/number":     {},
+	"internal/wire":       {"internal/number", "internal/problem"},
 	"internal/page":       {"internal/problem", "internal/wire"},
 
 	"internal/cluster": {},
@@ -56,7 +57,7 @@ var edges = map[string][]string{
 		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/coalesce", "internal/field", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/document": {"internal/coalesce", "internal/field", "internal/number", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
 		"internal/audit", "internal/auth", "internal/coalesce", "internal/event", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
 		"internal/memory/embedding", "internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text",
@@ -67,9 +68,9 @@ var edges = map[string][]string{
 	"internal/backup":           {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
 	"internal/index":            {"internal/text"},
 	"internal/search": {
-		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/page", "internal/problem", "internal/text",
+		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/number", "internal/page", "internal/problem", "internal/text",
 	},
-	"internal/endpoint": {"internal/auth", "internal/problem", "internal/revision", "internal/wire"},
+	"internal/endpoint": {"internal/auth", "internal/number", "internal/problem", "internal/revision", "internal/wire"},
 }
 
 // rule forbids an import.

@@ -1,18 +1,29 @@
 package document
 
 import (
-	"cmp"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"keepsake/internal/number"
 )
 
-// Comparison compares a metadata entry with a value (decisions.md, F).
+// Comparison compares a metadata entry with a value (decisions.md, F). ParseComparison and Compare return one.
 type Comparison struct {
 	Name  string
 	Op    Op
 	Value string
+	// Number is what Value is compared with numbers as; nil if it is no number.
+	Number *number.Bound
+}
+
+// Compare returns a Comparison.
+func Compare(name string, op Op, value string) Comparison {
+	c := Comparison{Name: name, Op: op, Value: value}
+	if bound, ok := number.ReadBound(value); ok {
+		c.Number = &bound
+	}
+	return c
 }
 
 // Op is the operator of a Comparison.
@@ -37,13 +48,13 @@ func ParseComparison(filter string) (c Comparison, ok bool) {
 	if parts == nil {
 		return c, false
 	}
-	return Comparison{Name: parts[1], Op: Op(parts[2]), Value: parts[3]}, true
+	return Compare(parts[1], Op(parts[2]), parts[3]), true
 }
 
 // Matches reports whether metadata has an entry that compares as c says. A missing entry, and one that cannot be compared with the
 // value, only matches ne.
 func (c Comparison) Matches(metadata map[string]any) bool {
-	order, comparable := compare(metadata[c.Name], c.Value)
+	order, comparable := c.compare(metadata[c.Name])
 	switch c.Op {
 	case Equal:
 		return comparable && order == 0
@@ -60,16 +71,19 @@ func (c Comparison) Matches(metadata map[string]any) bool {
 	}
 }
 
-// compare compares an entry with a value: a number with a number, a string by its bytes. A boolean can only be equal.
-func compare(entry any, value string) (order int, comparable bool) {
+// compare compares an entry with the value: a number by its value, if the value of c is a number in JSON, and a string by its
+// bytes. A boolean can only be equal.
+func (c *Comparison) compare(entry any) (order int, comparable bool) {
 	switch entry := entry.(type) {
 	case string:
-		return strings.Compare(entry, value), true
+		return strings.Compare(entry, c.Value), true
 	case float64:
-		number, err := strconv.ParseFloat(value, 64)
-		return cmp.Compare(entry, number), err == nil && !math.IsNaN(number)
+		if c.Number == nil {
+			return 0, false
+		}
+		return c.Number.Compare(entry), true
 	case bool:
-		return 0, strconv.FormatBool(entry) == value
+		return 0, strconv.FormatBool(entry) == c.Value
 	default:
 		return 0, false
 	}

@@ -80,11 +80,11 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 func prefill(s *shape, v reflect.Value) {
 	for i := range s.members {
 		m := &s.members[i]
-		if text, ok := m.field.Tag.Lookup("default"); ok {
+		if m.prefilled {
 			if v.Kind() == reflect.Pointer || m.pointer || m.optional {
 				panic("endpoint: member " + m.name + ": a default needs a field and a body that are no pointers")
 			}
-			if f := m.shape.parse(v.FieldByIndex(m.index), text); f != nil {
+			if f := m.prefill(m.of(v)); f != nil {
 				panic("endpoint: member " + m.name + ": its default " + f.says)
 			}
 		}

@@ -35,11 +35,7 @@ func TestABodyThatBreaksARuleIsRefused(t *testing.T) {
 		"RequiredNumberNull":            {`{"title":"t","weight":null}`, "weight", problem.Required},
 		"TooManyCharacters":             {`{"title":"` + strings.Repeat("é", 11) + `","weight":1}`, "title", problem.TooLong},
 		"TooManyBytes":                  {`{` + whole + `,"text":"` + strings.Repeat("é", 7) + `"}`, "text", problem.TooLong},
-		"NullForWhatIsNotNullable":      {`{` + whole + `,"text":null}`, "text", problem.Type},
-		"NullForAList":                  {`{` + whole + `,"tags":null}`, "tags", problem.Type},
 		"NullForAnItem":                 {`{` + whole + `,"tags":["a",null]}`, "tags[1]", problem.Type},
-		"NullForABoolean":               {`{` + whole + `,"pinned":null}`, "pinned", problem.Type},
-		"NullForADefault":               {`{` + whole + `,"kind":null}`, "kind", problem.Type},
 		"NotInTheEnum":                  {`{` + whole + `,"kind":"odd"}`, "kind", problem.NotAllowed},
 		"EmptyForAnEnum":                {`{` + whole + `,"kind":""}`, "kind", problem.NotAllowed},
 		"PatternNotMatched":             {`{` + whole + `,"colour":"Red"}`, "colour", problem.Format},
@@ -55,11 +51,9 @@ func TestABodyThatBreaksARuleIsRefused(t *testing.T) {
 		"NestedInAList":                 {`{` + whole + `,"places":[{"street":"ab","number":1},{"street":"ab"}]}`, "places[1].number", problem.Required},
 		"NestedInAMap":                  {`{` + whole + `,"byName":{"x":{"street":"ab"}}}`, "byName.x.number", problem.Required},
 		"NestedInAMapTooLarge":          {`{` + whole + `,"byName":{"x":{"street":"ab","number":100}}}`, "byName.x.number", problem.TooLargeVal},
-		"NullInAMap":                    {`{` + whole + `,"byName":{"x":null}}`, "byName.x", problem.Type},
 		"TooManyEntries":                {`{` + whole + `,"metadata":{"a":1,"b":2,"c":3}}`, "metadata", problem.TooLong},
 		"NotAURI":                       {`{` + whole + `,"link":"example"}`, "link", problem.Format},
 		"Unsupported":                   {`{` + whole + `,"later":[]}`, "later", problem.Unsupported},
-		"UnsupportedNull":               {`{` + whole + `,"later":null}`, "later", problem.Unsupported},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +68,10 @@ func TestABodyIsBoundWithItsDefaults(t *testing.T) {
 	t.Parallel()
 	op := operation(t, notes(new(echo)), "createNote")
 	for name, body := range map[string]string{
-		"Least":          `{"title":"t","weight":0}`,
-		"NullMeansNone":  `{"title":"t","weight":0,"ratio":null,"where":null,"expiresAt":null}`,
+		"Least":         `{"title":"t","weight":0}`,
+		"NullMeansNone": `{"title":"t","weight":0,"ratio":null,"where":null,"expiresAt":null}`,
+		"NullMeansNoneForAllKindsOfMembers": `{"title":"t","weight":0,"text":null,"tags":null,"pinned":null,"kind":null,"colour":null,` +
+			`"byName":{"x":null},"metadata":{"a":null},"link":null,"later":null,"places":null}`,
 		"AWordWithANull": `{"title":"null","weight":0}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +82,7 @@ func TestABodyIsBoundWithItsDefaults(t *testing.T) {
 				t.Fatalf("Bind: %v", err)
 			}
 			in := b.Input().(*createNote).Body
-			if in.Kind != "plain" || in.Where != nil || in.ExpiresAt != nil || in.Weight != 0 || copied.String() != body {
+			if in.Kind != "plain" || in.Where != nil || in.ExpiresAt != nil || in.Weight != 0 || in.Tags != nil || in.Pinned || len(in.ByName)+len(in.Metadata) > 0 || copied.String() != body {
 				t.Errorf("got %+v and copied %s", in, copied.String())
 			}
 		})
@@ -109,7 +105,7 @@ func TestAPatchTellsAbsentFromNull(t *testing.T) {
 		field string
 		issue problem.Issue
 	}{
-		"NotNullable":       {`{"title":null}`, "title", problem.Type},
+		"NotRemovable":      {`{"title":null}`, "title", problem.Required},
 		"TooLong":           {`{"title":"abcdefghijk"}`, "title", problem.TooLong},
 		"TooSmall":          {`{"weight":-6}`, "weight", problem.TooSmall},
 		"NestedAbsent":      {`{"where":{"street":"ab"}}`, "where.number", problem.Required},

@@ -101,7 +101,12 @@ func (s *shape) checkMap(v reflect.Value, sent *outline) *fault {
 		return nil // the decoder has checked them
 	}
 	for _, key := range v.MapKeys() {
-		if f := s.item.check(v.MapIndex(key), sent.entry(key.String())); f != nil {
+		entry := sent.entry(key.String())
+		if entry == null {
+			v.SetMapIndex(key, reflect.Value{}) // absent
+			continue
+		}
+		if f := s.item.check(v.MapIndex(key), entry); f != nil {
 			return f.in(key.String())
 		}
 	}
@@ -113,10 +118,10 @@ func (m *member) check(v reflect.Value, sent *outline) *fault {
 	switch {
 	case sent == absent:
 		return m.missing()
+	case sent == null:
+		return m.isNull(v)
 	case m.unsupported && (sent != unknown || !m.isEmpty(v)):
 		return &fault{issue: problem.Unsupported, says: "is not supported yet."}
-	case sent == null:
-		return m.isNull()
 	case sent == unknown && m.index != nil && m.isEmpty(v):
 		return m.missing()
 	}
@@ -171,14 +176,25 @@ func (m *member) missing() *fault {
 	return &fault{issue: problem.Required, says: "is required."}
 }
 
-func (m *member) isNull() *fault {
+// isNull handles null. For an optional member it means that the member is absent (decisions.md, A), so its field becomes what
+// it is then. Only a wire.Optional tells the two apart.
+func (m *member) isNull(v reflect.Value) *fault {
 	switch {
 	case m.required && !m.nullable:
 		return m.missing()
-	case !m.nullable:
+	case m.optional && !m.nullable:
+		return &fault{issue: problem.Required, says: "must not be null, because it cannot be removed."}
+	case !m.nullable: // an item of a list
 		return &fault{issue: problem.Type, says: "must not be null."}
+	case m.prefilled:
+		return m.prefill(v)
 	}
 	return nil
+}
+
+// prefill stores the default in the field of m.
+func (m *member) prefill(v reflect.Value) *fault {
+	return m.shape.parse(v, m.field.Tag.Get("default"))
 }
 
 // in adds a place to the path of a fault. It does nothing while the check is unsure.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"keepsake/internal/number"
 	"keepsake/internal/wire"
 )
 
@@ -159,7 +160,7 @@ func appendScalar(dst []byte, v any) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(dst, v), nil
 	case float64:
-		return appendNumber(dst, v, 64)
+		return number.Append(dst, v), nil
 	default:
 		return wire.Append(dst, v)
 	}

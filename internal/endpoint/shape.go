@@ -106,7 +106,7 @@ func (c *shapes) of(t reflect.Type) *shape {
 		return s
 	case t == metadataType, t == metadataChange:
 		s.kind = mapKind
-		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}, nullable: t == metadataChange}
+		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}, nullable: c.side == asked}
 		return s
 	case reflect.PointerTo(t).Implements(looseType):
 		s.kind, s.loose = anyKind, looseOf(t).of()
@@ -205,7 +205,13 @@ func (c *shapes) object(t reflect.Type) *shape {
 		}
 		m.quoted = strconv.Quote(name) + ":"
 		m.required = boolTag(f, "required", m.required)
+		if c.side == asked && !m.required {
+			m.nullable = true // null means absent; in a merge patch it removes the member
+		}
 		m.nullable = boolTag(f, "nullable", m.nullable)
+		if c.side == asked && !m.optional && !m.required && !m.nullable {
+			panic(fmt.Sprintf("endpoint: %s.%s: null is absent unless the field is a wire.Optional", t, f.Name))
+		}
 		s.byName[name] = len(s.members)
 		s.members = append(s.members, m)
 	}

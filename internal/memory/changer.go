@@ -12,7 +12,8 @@ import (
 	"keepsake/internal/revision"
 )
 
-// Change is a merge patch. Subject, agent and session cannot be changed; Kind, Text and Pinned cannot be removed.
+// Change is a merge patch. Subject, agent and session cannot be changed, and Text cannot be removed. A Kind
+// that is removed is Fact.
 type Change struct {
 	Kind       Optional[Kind]
 	Text       Optional[string]
@@ -124,16 +125,13 @@ func (c *Changer) checkKey(ctx context.Context, state *subjectState, old, key st
 
 // apply returns the next revision of m.
 func (c *Change) apply(m *Memory, now time.Time) (*Memory, error) {
-	for _, f := range []struct {
-		field   string
-		removed bool
-	}{{"kind", c.Kind.removed()}, {"text", c.Text.removed()}, {"pinned", c.Pinned.removed()}} {
-		if f.removed {
-			return nil, problem.Validation(f.field, problem.Type, f.field+" cannot be removed.")
-		}
+	if c.Text.removed() {
+		return nil, problem.Validation("text", problem.Required, "text cannot be removed.")
 	}
 	next := *m
-	c.Kind.value(&next.Kind)
+	if c.Kind.value(&next.Kind); c.Kind.removed() {
+		next.Kind = Fact
+	}
 	c.Text.value(&next.Text)
 	c.Speaker.value(&next.Speaker)
 	c.Tags.value(&next.Tags)

@@ -191,7 +191,7 @@ func TestAMergePatch(t *testing.T) {
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("other"), Text: memory.SetTo("same key")}, nil)
 		noError(t, err)
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Text: memory.Unset[string]()}, nil)
-		wantField(t, err, "text", problem.Type)
+		wantField(t, err, "text", problem.Required)
 		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{ExpiresAt: memory.SetTo(noon)}, nil)
 		wantField(t, err, "expiresAt", problem.Expired)
 		_, err = b.Change(t.Context(), bert, other.ID, memory.Change{Text: memory.SetTo("x")}, nil)
@@ -490,8 +490,8 @@ func TestPatchErrorNamesTheFirstField(t *testing.T) {
 	m := b.create(t, say("x"))
 	for range 20 {
 		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{
-			Kind: memory.Unset[memory.Kind](), Text: memory.Unset[string](), Pinned: memory.Unset[bool](),
+			Kind: memory.SetTo(memory.Kind("odd")), Text: memory.Unset[string](), Importance: memory.SetTo(2.0),
 		}, nil)
-		wantField(t, err, "kind", problem.Type)
+		wantField(t, err, "text", problem.Required)
 	}
 }

@@ -121,7 +121,7 @@ func drawRequest(r *rapid.T) search.Request {
 		Repair:     rapid.Bool().Draw(r, "repair"),
 		Facets:     rapid.SampledFrom([][]string{nil, {"tag", "collection"}, {"n", "s", "none"}}).Draw(r, "facets"),
 		Metadata: rapid.SampledFrom([][]document.Comparison{
-			nil, nil, {{Name: "n", Op: document.Greater, Value: "1"}}, {{Name: "s", Op: document.NotEqual, Value: "a"}},
+			nil, nil, {document.Compare("n", document.Greater, "1")}, {document.Compare("s", document.NotEqual, "a")},
 		}).Draw(r, "comparisons"),
 	}
 	parts := strings.Fields(drawWords(r, 0, 6, "query"))

@@ -1,9 +1,6 @@
 package search
 
 import (
-	"math"
-	"strconv"
-
 	"keepsake/internal/document"
 	"keepsake/internal/index"
 )
@@ -22,41 +19,28 @@ func filtersOf(r *Request) []index.Filter {
 
 // filterOf returns a filter that agrees with c.Matches.
 func filterOf(c document.Comparison) index.Filter {
-	text, number, truth := index.Text(c.Name, c.Value), "", ""
-	if v, err := strconv.ParseFloat(c.Value, 64); err == nil && !math.IsNaN(v) {
-		number = index.Number(c.Name, v)
-	}
-	if c.Value == "true" || c.Value == "false" {
-		truth = index.Bool(c.Name, c.Value == "true")
-	}
 	var f index.Filter
-	add := func(term string, rangeOf func(string) index.Range) {
-		if term != "" {
-			f.Any = append(f.Any, rangeOf(term))
-		}
-	}
+	with := c.Op == document.LessOrEqual || c.Op == document.GreaterOrEqual
 	switch c.Op {
 	case document.Equal, document.NotEqual:
-		add(text, index.Only)
-		add(number, index.Only)
-		add(truth, index.Only)
 		f.Not = c.Op == document.NotEqual
+		f.Any = append(f.Any, index.Only(index.Text(c.Name, c.Value)))
+		if c.Number != nil && c.Number.Exact {
+			f.Any = append(f.Any, index.Only(index.Number(c.Name, c.Number.Below)))
+		}
 	case document.Less, document.LessOrEqual:
-		with := c.Op == document.LessOrEqual
-		below := func(term string) index.Range { return index.Below(term, with) }
-		add(text, below)
-		add(number, below)
-		if with {
-			add(truth, index.Only)
+		f.Any = append(f.Any, index.Below(index.Text(c.Name, c.Value), with))
+		if c.Number != nil {
+			f.Any = append(f.Any, index.Below(index.Number(c.Name, c.Number.Below), with || !c.Number.Exact))
 		}
 	case document.Greater, document.GreaterOrEqual:
-		with := c.Op == document.GreaterOrEqual
-		above := func(term string) index.Range { return index.Above(term, with) }
-		add(text, above)
-		add(number, above)
-		if with {
-			add(truth, index.Only)
+		f.Any = append(f.Any, index.Above(index.Text(c.Name, c.Value), with))
+		if c.Number != nil {
+			f.Any = append(f.Any, index.Above(index.Number(c.Name, c.Number.Below), with && c.Number.Exact))
 		}
+	}
+	if truth := c.Value == "true"; (truth || c.Value == "false") && (with || c.Op == document.Equal || c.Op == document.NotEqual) {
+		f.Any = append(f.Any, index.Only(index.Bool(c.Name, truth))) // a boolean can only be equal
 	}
 	return f
 }

@@ -101,8 +101,11 @@ func TestFiltersAgreeWithComparisons(t *testing.T) {
 	}
 	s := snapshotOf(t, documents...)
 	for _, op := range []document.Op{document.Equal, document.NotEqual, document.Less, document.LessOrEqual, document.Greater, document.GreaterOrEqual} {
-		for _, value := range []string{"", "a", "aa", "10", "9.0", "-0", "1e1", "true", "false", "NaN"} {
-			c := document.Comparison{Name: "k", Op: op, Value: value}
+		for _, value := range []string{
+			"", "a", "aa", "10", "9.0", "09", "-0", "1e1", "true", "false", "NaN", "Inf", "9007199254740993", "-9007199254740993", "9007199254740992",
+			"1e400", "-1e400", "1e-400", "-1e-400",
+		} {
+			c := document.Compare("k", op, value)
 			var want []string
 			for i, d := range documents {
 				if c.Matches(d.Metadata) {

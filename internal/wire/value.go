@@ -2,11 +2,14 @@ package wire
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"keepsake/internal/number"
 	"keepsake/internal/problem"
 )
 
@@ -163,19 +166,41 @@ func formed(text []byte, form string) bool {
 	return true
 }
 
-// Metadata is an object of the client whose values are strings (string), numbers (float64) or booleans (bool). A number
-// that would change in a float64 is rejected.
+// Metadata is an object of the client whose values are strings (string), numbers (float64) or booleans (bool). A null entry
+// is absent. Package number says which numbers are rejected.
 type Metadata map[string]any
 
-// UnmarshalJSONFrom decodes the object and rejects any other kind of value in it.
+// UnmarshalJSONFrom decodes the object and rejects other kinds of values in it.
 func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return readScalars(dec, (*map[string]any)(m), false)
+}
+
+// MarshalJSONTo encodes the object with sorted names.
+func (m Metadata) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if err := enc.WriteToken(jsontext.String(name)); err != nil {
+			return err
+		}
+		var err error
+		if value, ok := m[name].(float64); ok {
+			err = enc.WriteValue(number.Append(enc.AvailableBuffer(), value))
+		} else {
+			err = json.MarshalEncode(enc, m[name])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndObject)
 }
 
 // MetadataChange is a merge patch of Metadata: a nil value removes the entry, others set it.
 type MetadataChange map[string]any
 
-// UnmarshalJSONFrom decodes the object as Metadata does, and accepts null.
+// UnmarshalJSONFrom decodes the object as Metadata does, but keeps null.
 func (m *MetadataChange) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return readScalars(dec, (*map[string]any)(m), true)
 }
@@ -207,15 +232,16 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 		case kind == '"':
 			(*m)[key] = token.String()
 		case kind == '0':
-			number, ok := exactly(token.String())
+			value, ok := number.Read(token.String())
 			if !ok {
 				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errInexact}
 			}
-			(*m)[key] = number
+			(*m)[key] = value
 		case kind == 't', kind == 'f':
 			(*m)[key] = token.Bool()
 		case kind == 'n' && null:
 			(*m)[key] = nil
+		case kind == 'n':
 		default:
 			return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: token.Kind(), Err: errType}
 		}
@@ -225,7 +251,7 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 }
 
 var (
-	errInexact    = problem.Validation("", problem.InvalidVal, "Numbers in metadata must be exact in double precision. Send longer numbers as strings.")
+	errInexact    = problem.Validation("", problem.InvalidVal, "The number cannot be stored in double precision without changing. Send longer numbers as strings.")
 	errType       = problem.Validation("", problem.Type, "A member has a value of the wrong type.")
 	errTimeFormat = problem.Validation("", problem.Format, "Times must be RFC 3339, such as 2026-07-01T12:00:00Z.")
 )

@@ -183,14 +183,14 @@ type changeAPIKey struct {
 	ID      string           `path:"id"`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name       wire.Optional[string]        `json:"name" nullable:"false" maxLength:"120"`
-		Scopes     wire.Optional[[]string]      `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
-		ExpiresAt  wire.Optional[wire.Time]     `json:"expiresAt" doc:"The time at which the key expires. null means that it does not expire."`
-		RateLimit  wire.Optional[rateLimitPart] `json:"rateLimit" doc:"The key's own limit per minute. null means that the tier's limit applies, also after it changes."`
-		Quota      wire.Optional[quotaPart]     `json:"quota" doc:"The key's own quotas. null means that it has none."`
-		AllowedIPs wire.Optional[[]string]      `json:"allowedIps" nullable:"false" maxItems:"32" format:"cidr"`
-		Metadata   wire.Optional[wire.Metadata] `json:"metadata" nullable:"false" maxProperties:"32"`
-		Disabled   wire.Optional[bool]          `json:"disabled" nullable:"false" doc:"Whether the key is disabled. A disabled key is refused until it is enabled again."`
+		Name       wire.Optional[string]              `json:"name" nullable:"false" maxLength:"120"`
+		Scopes     wire.Optional[[]string]            `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
+		ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt" doc:"The time at which the key expires. null means that it does not expire."`
+		RateLimit  wire.Optional[rateLimitPart]       `json:"rateLimit" doc:"The key's own limit per minute. null means that the tier's limit applies, also after it changes."`
+		Quota      wire.Optional[quotaPart]           `json:"quota" doc:"The key's own quotas. null means that it has none."`
+		AllowedIPs wire.Optional[[]string]            `json:"allowedIps" maxItems:"32" format:"cidr" doc:"The networks that the key can be used from. null, like an empty list, means that the key can be used from anywhere."`
+		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+		Disabled   wire.Optional[bool]                `json:"disabled" nullable:"false" doc:"Whether the key is disabled. A disabled key is refused until it is enabled again."`
 	}
 }
 

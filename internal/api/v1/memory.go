@@ -148,13 +148,13 @@ type changeMemory struct {
 }
 
 type changeMemoryBody struct {
-	Kind       wire.Optional[string]              `json:"kind" nullable:"false" enum:"fact,preference,event,instruction,summary,turn,note"`
+	Kind       wire.Optional[string]              `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. null stands for fact."`
 	Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
 	Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
 	Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
 	Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
 	Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
-	Pinned     wire.Optional[bool]                `json:"pinned" nullable:"false"`
+	Pinned     wire.Optional[bool]                `json:"pinned" doc:"Whether the memory is pinned. null stands for false."`
 	OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
 	ValidFrom  wire.Optional[wire.Time]           `json:"validFrom"`
 	ValidTo    wire.Optional[wire.Time]           `json:"validTo"`
