@@ -1,9 +1,12 @@
 package conformance
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -48,6 +51,33 @@ func (a *answer) rpcError(status int, code int64) *answer {
 }
 
 const structured = "result.structuredContent."
+
+// notSaid checks that the text of a tool's result does not contain a word.
+func (a *answer) notSaid(word string) *answer {
+	if said := a.text("result.content[0].text"); strings.Contains(said, word) {
+		a.broken("the tool says %q", said)
+	}
+	return a
+}
+
+// toolArguments are the arguments that each tool needs, and no others.
+var toolArguments = map[string]func(who string) fields{
+	"search":          func(string) fields { return fields{"query": "x"} },
+	"fetch":           func(string) fields { return fields{"id": "no-such-id"} },
+	"add_memory":      func(who string) fields { return fields{"subjectId": who, "text": "x"} },
+	"search_memories": func(who string) fields { return fields{"subjectId": who, "query": "x"} },
+	"get_memory":      func(string) fields { return fields{"id": "mem_00000000000000000000000000"} },
+	"list_memories":   func(who string) fields { return fields{} },
+	"update_memory":   func(string) fields { return fields{"id": "mem_00000000000000000000000000"} },
+	"delete_memory":   func(string) fields { return fields{"id": "mem_00000000000000000000000000"} },
+	"forget_subject":  func(who string) fields { return fields{"subjectId": who} },
+	"build_context":   func(who string) fields { return fields{"subjectId": who} },
+}
+
+// misspelt returns names that are probably meant to be another one.
+func misspelt(name string) []string {
+	return []string{name[1:], name + "s", "x" + name[1:], strings.ToUpper(name), name + "Value", name[:len(name)-1]}
+}
 
 // toolChecks checks the tools for agents (decisions.md, J).
 func toolChecks() []promise {
@@ -169,9 +199,113 @@ func toolChecks() []promise {
 			who := c.suite.name()
 			c.tool("add_memory", fields{"subjectId": who}).send().wrong("text", "required")
 			c.tool("add_memory", fields{"subjectId": who, "text": "x", "kind": "joke"}).send().wrong("kind", "not_allowed")
-			c.tool("add_memory", fields{"subjectId": who, "text": "x", "colour": "red"}).send().wrong("colour", "unknown")
+			c.tool("add_memory", fields{"subjectId": who, "txt": "x"}).send().wrong("txt", "unknown")
 			c.tool("list_memories", fields{"subjectId": who, "limit": 0}).send().wrong("limit", "too_small")
 			c.tool("search_memories", fields{"query": "x"}).send().wrong("subjectId", "required")
+		}},
+		{"AnArgumentThatAClientAddsIsIgnoredUnlessItIsATypingError", func(c *check) {
+			who := c.subject()
+			for name := range toolArguments {
+				arguments := toolArguments[name](who)
+				arguments["toolCallId"] = "call_1"
+				c.tool(name, arguments).send().is(http.StatusOK).lacks("error").notSaid("unknown")
+				delete(arguments, "toolCallId")
+				known := "limit" // of list_memories, which needs no argument
+				for argument := range arguments {
+					known = argument
+				}
+				for _, wrong := range misspelt(known) {
+					arguments[wrong] = "x"
+					c.tool(name, arguments).send().wrong(wrong, "unknown")
+					delete(arguments, wrong)
+				}
+			}
+		}},
+		{"EachArgumentOfAToolHasOneTypeAndCanBeNull", func(c *check) {
+			who := c.subject()
+			a := c.message("tools/list", fields{}).send().is(http.StatusOK)
+			for i, name := range a.texts("result.tools", "name") {
+				arguments := toolArguments[name]
+				if arguments == nil {
+					continue
+				}
+				required := arguments(who)
+				at := fmt.Sprintf("result.tools[%d].inputSchema.properties", i)
+				schemas, _ := a.at(at)
+				properties, _ := schemas.(map[string]any)
+				for argument := range properties {
+					a.shape(map[string]string{at + "." + argument + ".type": "string"})
+					sent := maps.Clone(required)
+					if _, needed := sent[argument]; needed {
+						sent[argument] = nil
+						c.tool(name, sent).send().wrong(argument, "required")
+						continue
+					}
+					sent[argument] = nil
+					c.tool(name, sent).send().is(http.StatusOK).lacks("error").notSaid("validation_error")
+				}
+			}
+		}},
+		{"UpdateRemovesFieldsOnlyByClear", func(c *check) {
+			who := c.subject()
+			id := c.tool("add_memory", fields{
+				"subjectId": who, "text": "x", "tags": []string{"a"}, "metadata": fields{"k": 1, "l": 2}, "importance": 0.5, "expiresAt": "2090-01-01T00:00:00Z",
+			}).send().done().text(structured + "id")
+			c.tool("update_memory", fields{
+				"id": id, "text": "y", "tags": nil, "metadata": nil, "importance": nil, "expiresAt": nil, "occurredAt": nil, "validTo": nil, "clear": nil,
+			}).send().done().has(fields{
+				structured + "text": "y", structured + "tags[0]": "a", structured + "metadata.k": 1, structured + "importance": 0.5,
+				structured + "expiresAt": "2090-01-01T00:00:00Z",
+			})
+			c.tool("update_memory", fields{"id": id, "clear": []string{"tags", "importance", "expiresAt"}}).send().done().
+				has(fields{structured + "importance": nil, structured + "expiresAt": nil, structured + "metadata.k": 1, structured + "text": "y"}).lacks(structured + "tags[0]")
+			c.tool("update_memory", fields{"id": id, "clear": []string{"text"}}).send().wrong("clear[0]", "not_allowed")
+			c.tool("update_memory", fields{"id": id, "tags": []string{"b"}, "clear": []string{"tags"}}).send().wrong("clear[0]", "not_allowed")
+		}},
+		{"ResultsOfToolsAreBounded", func(c *check) {
+			who, word := c.subject(), c.suite.word()
+			long := strings.Repeat(word+" is said often. ", 400)
+			var ids []string
+			for i := range 25 {
+				ids = append(ids, c.remember(who, fmt.Sprint(i, " ", long)).text("id"))
+			}
+			bounded := func(a *answer, list, text string) {
+				if n := utf8.RuneCount(a.body); n > 40_000 {
+					a.broken("the response has %d characters", n)
+				}
+				for i := range a.list(structured + list) {
+					if n := utf8.RuneCountInString(a.text(fmt.Sprintf("%s%s[%d].%s", structured, list, i, text))); n > 1000 || n < 500 {
+						a.broken("a text has %d characters", n)
+					}
+				}
+			}
+			bounded(c.tool("search_memories", fields{"subjectId": who, "query": word, "limit": 25}).send().done(), "results", "memory.text")
+			k := c.newKey(fields{"subjectId": who}, "memory:read")
+			bounded(c.tool("search", fields{"query": word}).bearer(k.text).send().done(), "results", "text")
+			var listed []string
+			for cursor := any(nil); ; {
+				a := c.tool("list_memories", fields{"subjectId": who, "cursor": cursor}).send().done()
+				bounded(a, "items", "text")
+				listed = append(listed, a.texts(structured+"items", "id")...)
+				if cursor, _ = a.at(structured + "nextCursor"); cursor == nil || len(listed) > len(ids) {
+					break
+				}
+			}
+			slices.Reverse(listed)
+			whole := c.tool("get_memory", fields{"id": ids[0]}).send().done()
+			if !slices.Equal(listed, ids) || whole.text(structured+"text") != fmt.Sprint(0, " ", long) {
+				whole.broken("the pages list %q, want %q, and get_memory returns the whole text", listed, ids)
+			}
+		}},
+		{"AMessageThatCannotBeReadIsAnsweredUnderItsID", func(c *check) {
+			for _, params := range []string{
+				`{"text":"cut \ud83d"}`, "{\"text\":\"\xff\"}", `{"a":1,"a":2}`, strings.Repeat("[", 40) + strings.Repeat("]", 40), `{"a":}`, `{`,
+			} {
+				a := c.ai(toolsPath).raw("application/json", `{"jsonrpc":"2.0","id":"x-7","method":"tools/call","params":`+params+`}`).send()
+				a.rpcError(400, -32700).has(fields{"id": "x-7"})
+			}
+			a := c.ai(toolsPath+"/").raw("application/json", `{"jsonrpc":"2.0","id":3,"method":"ping"}`).send().is(http.StatusOK)
+			a.has(fields{"id": 3})
 		}},
 		{"MalformedMessagesAreErrorsOfJSONRPC", func(c *check) {
 			for body, code := range map[string]int64{

@@ -71,6 +71,114 @@ func TestBridgePassesMessagesOn(t *testing.T) {
 	}
 }
 
+func TestBridgeAnswersEveryMessageUnderItsID(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
+	long := strings.Repeat("y", maxMessage)
+	type sent struct{ line, ids string }
+	lines := []sent{
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add_memory","arguments":{"subjectId":"ada","text":"cut \ud83d"}}}`, `1`},
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"two\",\"method\":\"ping\",\"params\":{\"x\":\"\xff\xfe\"}}", `"two"`},
+		{`{"jsonrpc":"2.0","method":"ping","params":{"x":1,"x":2},"id":3}`, `3`},
+		{`{"jsonrpc":"2.0","id":4,"method":"ping","params":{"x":` + deep + `}}`, `4`},
+		{`{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":"` + long + `"}}`, `5`},
+		{`{"jsonrpc":"2.0","method":"ping","params":{"x":"` + long + `","id":0},"id":"six"}`, `"six"`},
+		{`{"jsonrpc":"2.0","id":7,"method":`, `7`},
+		{`{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":"a " quote"}}`, `8`},
+		{`[{"jsonrpc":"2.0","id":9,"method":"ping","x":"\ud83d"},{"jsonrpc":"2.0","id":"ten","method":"ping"}]`, `9 "ten"`},
+		{`not JSON`, `null`},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ``},
+		{"\uFEFF" + `{"jsonrpc":"2.0","id":11,"method":"ping"}` + "\r", `11`},
+		{long, `null`},
+		{`{"jsonrpc":"2.0","id":12,"method":"ping"}`, `12`},
+	}
+	var in, want []string
+	for _, l := range lines {
+		in = append(in, l.line)
+		want = append(want, strings.Fields(l.ids)...)
+	}
+	for _, path := range []string{"", "/", "/ai/mcp", "/ai/mcp/"} {
+		var out, errs bytes.Buffer
+		st := &stage{in: strings.NewReader(strings.Join(in, "\n")), out: &out, err: &errs, env: []string{"KEEPSAKE_KEY=" + p.Key}}
+		if code := run([]string{"mcp", "--url", p.URL + path}, st); code != exitOK {
+			t.Fatalf("exit code %d, %s", code, errs.String())
+		}
+		var got []string
+		for response := range strings.Lines(out.String()) {
+			var r struct {
+				ID            json.RawMessage
+				Result, Error json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(response), &r); err != nil || (r.Result == nil) == (r.Error == nil) {
+				t.Errorf("the response %.200s: %v", response, err)
+			}
+			got = append(got, string(r.ID))
+		}
+		if !cmp.Equal(got, want) {
+			t.Error(path, cmp.Diff(want, got))
+		}
+	}
+}
+
+func TestBridgeAnswersRefusalsOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ line, response, want string }{
+		"Batch": {
+			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]`, ``,
+			"1\n\"b\"\n",
+		},
+		"WithoutAnID":            {`{"id":1,"method":"ping"`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`, "1\n"},
+		"ResponseOfTheClient":    {`{"jsonrpc":"2.0","id":1,"result":{}}`, ``, ""},
+		"Notification":           {`{"jsonrpc":"2.0","method":"notifications/cancelled"}`, ``, ""},
+		"UnreadableNotification": {`{"jsonrpc":"2.0","method":"notifications/cancelled`, ``, "null\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			b := &bridge{out: &out, send: func(context.Context, []byte, map[string]string) ([]byte, error) {
+				if tc.response == "" {
+					return nil, &client.Error{Status: 429, Code: "rate_limit_exceeded", Message: "Try again in 7 seconds."}
+				}
+				return []byte(tc.response), nil
+			}}
+			if err := b.run(t.Context(), strings.NewReader(tc.line+"\n")); err != nil {
+				t.Fatal(err)
+			}
+			var ids string
+			for response := range strings.Lines(out.String()) {
+				var r struct{ ID json.RawMessage }
+				if err := json.Unmarshal([]byte(response), &r); err != nil {
+					t.Fatal(err)
+				}
+				ids += string(r.ID) + "\n"
+			}
+			if ids != tc.want {
+				t.Errorf("got the ids %q, want %q", ids, tc.want)
+			}
+		})
+	}
+}
+
+// A desktop client that ends closes the pipe.
+func TestBridgeEndsQuietlyWhenItsClientHasGone(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b := &bridge{out: w, send: func(context.Context, []byte, map[string]string) ([]byte, error) {
+		return []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), nil
+	}}
+	if err := b.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)); err != nil {
+		t.Error(err)
+	}
+}
+
 // agentsPage has an entry for the configuration of each client.
 const agentsPage = "../../docs/agents.md"
 

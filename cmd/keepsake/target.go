@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
+	"keepsake/internal/api/mcp"
 	"keepsake/internal/app"
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
@@ -71,7 +72,12 @@ func (t *target) remote() (address, key string, err error) {
 		return "", "", nil
 	}
 	key, err = t.st.apiKey(t.key)
-	return address, key, err
+	return serverAddress(address), key, err
+}
+
+// serverAddress returns the address of a server, which can be given as that of its tools for agents.
+func serverAddress(address string) string {
+	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(address, "/"), mcp.Path), "/")
 }
 
 // open returns a client for the target. For a data folder, it uses the socket of the server that serves the folder. If none

@@ -126,8 +126,12 @@ func (a *API) add(t *table, method, template string, rt *route) {
 		panic("api: " + rt.name + " is served twice")
 	}
 	n.routes = append(n.routes, rt)
-	if rt.op != nil {
-		t.operations[rt.op.ID] = rt
+	if rt.op == nil {
+		return
+	}
+	t.operations[rt.op.ID] = rt
+	if rt.op.TrailingSlash {
+		n.child(rt, "").routes = n.routes
 	}
 }
 

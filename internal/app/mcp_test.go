@@ -187,7 +187,7 @@ func TestAgentRemembersRecallsAndForgets(t *testing.T) {
 	if rest := a.call("list_memories", fmt.Sprintf(`{"subjectId":"ada","limit":1,"cursor":%q}`, first["nextCursor"])); len(texts(rest["items"], "")) != 1 || rest["nextCursor"] != nil {
 		t.Errorf("the second page is %v", rest)
 	}
-	changed := a.call("update_memory", id+`,"text":"Prefers green tea.","revision":1,"metadata":{"from":null}}`)
+	changed := a.call("update_memory", id+`,"text":"Prefers green tea.","revision":1,"clear":["metadata.from"]}`)
 	if changed["text"] != "Prefers green tea." || changed["revision"] != 2.0 || len(changed["metadata"].(map[string]any)) != 0 {
 		t.Errorf("update_memory returned %v", changed)
 	}
@@ -559,7 +559,7 @@ func TestArgumentsOfToolsExistInTheirOperations(t *testing.T) {
 			if name := map[string]string{"revision": "If-Match", "tags": "tag"}[argument]; name != "" && known[operation][name] {
 				continue
 			}
-			if argument != "idempotencyKey" && !known[operation][argument] {
+			if argument != "idempotencyKey" && argument != "clear" && !known[operation][argument] {
 				t.Errorf("%s has the argument %s, which %s does not know", name, argument, operation)
 			}
 		}

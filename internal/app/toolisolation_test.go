@@ -17,7 +17,7 @@ import (
 // harmlessArguments name nothing that exists.
 var harmlessArguments = map[string]bool{
 	"text": true, "kind": true, "kinds": true, "speaker": true, "metadata": true, "importance": true, "pinned": true, "occurredAt": true,
-	"expiresAt": true, "validTo": true, "revision": true, "from": true, "to": true, "limit": true, "maxTokens": true, "maxCharacters": true, "timeZone": true,
+	"expiresAt": true, "validTo": true, "clear": true, "revision": true, "from": true, "to": true, "limit": true, "maxTokens": true, "maxCharacters": true, "timeZone": true,
 }
 
 // toolArguments are right but for what is put in their place, in calls about a subject.

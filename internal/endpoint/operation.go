@@ -159,7 +159,9 @@ type Operation struct {
 	// CheckOrigin refuses requests from web pages, except those of configured origins and of the instance itself. A page that
 	// makes its name resolve to this machine could otherwise reach an instance that only listens here.
 	CheckOrigin bool
-	Metadata    string // path of a document that says how to get credentials (RFC 9728), for responses without one; can be empty
+	// TrailingSlash means that the path with a slash at its end is the same path. Otherwise it is another one.
+	TrailingSlash bool
+	Metadata      string // path of a document that says how to get credentials (RFC 9728), for responses without one; can be empty
 
 	mounted bool // by Mount: Path is absolute although the operation has versions
 	input   *input

@@ -255,3 +255,18 @@ func clip(s string, from, to int, hits []hit) (string, []Span) {
 	}
 	return b.String(), spans
 }
+
+// Beginning returns the first code points of s, at most size. It ends between words if there are any, and not within a character.
+func Beginning(s string, size int) string {
+	end := forward(s, 0, size)
+	if end == len(s) {
+		return s
+	}
+	if space := strings.LastIndexFunc(s[:end], unicode.IsSpace); space >= end*4/5 {
+		return s[:space]
+	}
+	if start := characterStart(s, end); start > 0 { // else one character is too long
+		end = start
+	}
+	return s[:end]
+}

@@ -40,8 +40,9 @@ func Add(r *endpoint.Registry, o Options) {
 		ID: "callTools", Method: "POST", Path: Path, Tag: "mcp", Summary: "Send a message of the Model Context Protocol",
 		Description: "The response of a request is 200 with a JSON-RPC response; a tool that fails says so in its result. Notifications " +
 			"are 202. A call of a tool that the scopes of the credential do not allow is 403.",
-		Credentials: endpoint.Key | endpoint.Bearer, Class: endpoint.Batch, Status: 200, Calls: true, CheckOrigin: true, Metadata: MetadataPath,
-		Errors: []string{problem.CodeInsufficientScope},
+		Credentials: endpoint.Key | endpoint.Bearer, Class: endpoint.Batch, Status: 200, Calls: true, CheckOrigin: true, TrailingSlash: true,
+		Metadata: MetadataPath,
+		Errors:   []string{problem.CodeInsufficientScope},
 	}, s.handle)
 	endpoint.Add(r, endpoint.Operation{
 		ID: "getToolsMetadata", Method: "GET", Path: MetadataPath, Tag: "mcp", Summary: "Get the metadata of the tools' endpoint",
@@ -72,7 +73,7 @@ func (s *server) handle(ctx context.Context, in *handleMessage) (*handledMessage
 		failed = &rpcError{Code: codeInvalidRequest, Message: "Since revision 2025-06-18, a body is one message.", status: 400}
 	}
 	if failed != nil {
-		return answer(respond(nil, nil, failed))
+		return answer(respond(onlyID(in.Raw), nil, failed))
 	}
 	x := &exchange{server: s, ctx: ctx, headers: headers, onceKey: in.IdempotencyKey}
 	if !batch {

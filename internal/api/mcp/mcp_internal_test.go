@@ -274,13 +274,21 @@ func TestArgumentsBecomeTheRequestOfAnOperation(t *testing.T) {
 			"add_memory", `{"subjectId":"ada","text":"tea","tags":["a"],"idempotencyKey":"12345678"}`,
 			endpoint.Call{Operation: "createMemory", Header: map[string]string{"Idempotency-Key": "12345678"}, Body: []byte(`{"subjectId":"ada","text":"tea","tags":["a"]}`)},
 		},
-		"PathAndRevision": {
-			"update_memory", `{"id":"mem_1","text":"tea","speaker":null,"revision":3}`,
+		"Typing": {
+			"update_memory", `{"id":"mem_1","text":"tea","speakr":"Ada","revision":3}`,
 			endpoint.Call{},
 		},
-		"Path": {
-			"update_memory", `{"id":"mem_1","occurredAt":null,"revision":3}`,
-			endpoint.Call{Operation: "changeMemory", Path: map[string]string{"id": "mem_1"}, Header: map[string]string{"If-Match": `"3"`}, Body: []byte(`{"occurredAt":null}`)},
+		"PathAndRevision": {
+			"update_memory", `{"id":"mem_1","text":"tea","occurredAt":null,"revision":3,"toolCallId":7}`,
+			endpoint.Call{Operation: "changeMemory", Path: map[string]string{"id": "mem_1"}, Header: map[string]string{"If-Match": `"3"`}, Body: []byte(`{"text":"tea"}`)},
+		},
+		"Clear": {
+			"update_memory", `{"id":"mem_1","clear":["occurredAt","metadata.a","metadata.b.c"],"metadata":{"d":1,"e":null}}`,
+			endpoint.Call{Operation: "changeMemory", Path: map[string]string{"id": "mem_1"}, Body: []byte(`{"metadata":{"a":null,"b.c":null,"d":1},"occurredAt":null}`)},
+		},
+		"ClearAll": {
+			"update_memory", `{"id":"mem_1","clear":["metadata","metadata.a"],"metadata":null}`,
+			endpoint.Call{Operation: "changeMemory", Path: map[string]string{"id": "mem_1"}, Body: []byte(`{"metadata":null}`)},
 		},
 		"Query": {
 			"list_memories", `{"subjectId":"ada","tags":["a","b"],"limit":5,"cursor":null}`,
@@ -301,7 +309,7 @@ func TestArgumentsBecomeTheRequestOfAnOperation(t *testing.T) {
 			}
 			if tc.want.Operation == "" {
 				if len(c.calls) > 0 || !strings.Contains(resultText(body), `"speaker"`) {
-					t.Errorf("an argument that does not exist: got %v", body)
+					t.Errorf("a typing error: got %v", body)
 				}
 				return
 			}

@@ -58,11 +58,12 @@ func split(body []byte) (texts []wire.Value, batch bool, failed *rpcError) {
 }
 
 // parse decodes one message. Members that the protocol does not define are ignored, because later revisions add some. The
-// message is not nil: after an error, it has the ID if the text has a valid one.
+// message is not nil: after an error, it has the ID if one can be found in the text.
 func parse(text []byte) (*message, *rpcError) {
 	m := &message{}
 	var members map[string]wire.Value
 	if err := wire.Decode(text, &members); err != nil {
+		m.id = onlyID(text)
 		return m, malformed(err)
 	}
 	invalid := func(message string) (*message, *rpcError) {
@@ -70,6 +71,7 @@ func parse(text []byte) (*message, *rpcError) {
 	}
 	if id, ok := members["id"]; ok {
 		if !validID(id) {
+			m.id = onlyID(text)
 			return invalid("id must be a string or an integer.")
 		}
 		m.id = id
@@ -95,6 +97,14 @@ func parse(text []byte) (*message, *rpcError) {
 		return m, &rpcError{Code: codeInvalidParams, Message: "_meta must be an object.", status: 400}
 	}
 	return m, nil
+}
+
+// onlyID returns the id in a text that is not a valid message; nil if there is none or more than one.
+func onlyID(text []byte) wire.Value {
+	if ids := FindIDs(text); len(ids) == 1 {
+		return ids[0]
+	}
+	return nil
 }
 
 // malformed returns the error for a text that is not a JSON object.

@@ -159,7 +159,7 @@ func (x *exchange) call(m *message, caller *auth.Principal, newest bool) (any, *
 		return nil, &rpcError{Code: codeInvalidRequest, Message: "A batch can call one tool."}, nil
 	}
 	x.called = true
-	c := &call{tool: t, caller: caller, arguments: arguments, onceKey: x.onceKey, request: endpoint.RequestOf(x.ctx)}
+	c := &call{tool: t, caller: caller, arguments: present(arguments), onceKey: x.onceKey, request: endpoint.RequestOf(x.ctx)}
 	out := &called{envelope: x.envelop(newest, false)}
 	structured, err := c.result(x.ctx)
 	if err == nil {

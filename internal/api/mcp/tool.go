@@ -2,15 +2,10 @@ package mcp
 
 import (
 	"context"
-	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/problem"
 	"keepsake/internal/wire"
 )
 
@@ -26,7 +21,8 @@ type tool struct {
 	scope   auth.Scopes
 	allowed func(p *auth.Principal) bool // nil: the scope decides
 
-	operation string // that the arguments go to, unless run is set
+	operation string     // that the arguments go to, unless run is set
+	shorten   *shortened // what can be too long in the result; nil: nothing
 	// run calls operations and returns the result as JSON.
 	run func(ctx context.Context, c *call) (wire.Value, error)
 }
@@ -47,6 +43,7 @@ const (
 	inPath
 	inQuery
 	inHeader
+	unsent // the tool handles it itself
 )
 
 // param is an argument of a tool.
@@ -100,155 +97,7 @@ func (t *tool) define(p *auth.Principal) definition {
 		input += `,"required":[` + strings.Join(required, ",") + `]`
 	}
 	return definition{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: wire.Value(input + `,"additionalProperties":false}`),
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: wire.Value(input + `}`),
 		OutputSchema: wire.Value(t.output), Annotations: t.hints,
 	}
-}
-
-// call is a call of a tool.
-type call struct {
-	tool      *tool
-	caller    *auth.Principal
-	arguments map[string]wire.Value
-	onceKey   string // Idempotency-Key of the HTTP request
-	request   endpoint.Request
-}
-
-// check rejects arguments that the tool does not have, and misses those that it needs.
-func (c *call) check() error {
-	known := make([]string, len(c.tool.params))
-	for i := range c.tool.params {
-		p := &c.tool.params[i]
-		known[i] = p.name
-		if v, ok := c.arguments[p.name]; p.required && p.shown(c.caller) && (!ok || v.Kind() == 'n') {
-			return problem.Validation(p.name, problem.Required, p.name+" is required.")
-		}
-	}
-	for name := range c.arguments {
-		if slices.Contains(known, name) {
-			continue
-		}
-		shown := name[:min(len(name), 64)]
-		says := fmt.Sprintf("There is no argument %q.", shown)
-		if meant := problem.Similar(name, known); meant != "" {
-			says += fmt.Sprintf(" Did you mean %q?", meant)
-		}
-		return problem.Validation(shown, problem.Unknown, says)
-	}
-	return nil
-}
-
-// text returns an argument that is a string; empty if it is absent.
-func (c *call) text(name string) (string, error) {
-	v, ok := c.arguments[name]
-	if !ok || v.Kind() == 'n' {
-		return "", nil
-	}
-	s, ok := stringOf(v)
-	if !ok {
-		return "", problem.Validation(name, problem.Type, name+" must be a string.")
-	}
-	return s, nil
-}
-
-// operate sends the arguments to the tool's operation.
-func (c *call) operate() (endpoint.Response, error) {
-	request := endpoint.Call{Operation: c.tool.operation, Path: map[string]string{}, Query: url.Values{}, Header: c.once()}
-	body, hasBody := []string{}, false
-	for i := range c.tool.params {
-		p := &c.tool.params[i]
-		v, ok := c.arguments[p.name]
-		if p.in == inBody {
-			hasBody = true
-			if !ok && p.preset != "" {
-				v, ok = wire.Value(p.preset), true
-			}
-			if ok {
-				body = append(body, strconv.Quote(p.name)+":"+string(v))
-			}
-			continue
-		}
-		if !ok || v.Kind() == 'n' {
-			continue
-		}
-		if err := p.send(v, &request); err != nil {
-			return endpoint.Response{}, err
-		}
-	}
-	if hasBody {
-		request.Body = []byte("{" + strings.Join(body, ",") + "}")
-	}
-	return c.request.Call(&request)
-}
-
-// send puts an argument into the path, the query or a header.
-func (p *param) send(v wire.Value, to *endpoint.Call) error {
-	name := p.name
-	if p.target != "" {
-		name = p.target
-	}
-	values := []wire.Value{v}
-	if v.Kind() == '[' && p.in == inQuery {
-		if err := wire.Decode(v, &values); err != nil {
-			return err
-		}
-	}
-	for _, v := range values {
-		text := string(v)
-		switch v.Kind() {
-		case '"':
-			text, _ = stringOf(v)
-		case '0', 't', 'f':
-		default:
-			return problem.Validation(p.name, problem.Type, p.name+" has the wrong type.")
-		}
-		if p.quoted {
-			text = strconv.Quote(text)
-		}
-		switch p.in {
-		case inPath:
-			to.Path[name] = text
-		case inQuery:
-			to.Query.Add(name, text)
-		default:
-			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
-				return problem.Validation(p.name, problem.Format, p.name+" must have only printable ASCII characters.")
-			}
-			to.Header[name] = text
-		}
-	}
-	return nil
-}
-
-// result calls the tool.
-func (c *call) result(ctx context.Context) (wire.Value, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if c.tool.run != nil {
-		result, err := c.tool.run(ctx, c)
-		return result, c.named(err)
-	}
-	resp, err := c.operate()
-	if err != nil {
-		return nil, c.named(err)
-	}
-	return wire.Value(resp.Body), nil
-}
-
-// named returns a problem with the name of the argument that it is about, which can differ from that in the operation.
-func (c *call) named(err error) error {
-	p, ok := problem.As(err)
-	if !ok {
-		return err
-	}
-	for i := range c.tool.params {
-		a := &c.tool.params[i]
-		if _, given := c.arguments[a.name]; given && a.target != "" && p.Details.Field == a.target {
-			renamed := *p
-			renamed.Details.Field = a.name
-			return &renamed
-		}
-	}
-	return err
 }

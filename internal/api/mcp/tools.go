@@ -19,7 +19,7 @@ const (
 // Schemas of results. Results can have more members than these, which are the ones that agents need.
 const (
 	memoryMembers = `"id":{"type":"string"},"subjectId":{"type":"string"},"kind":{"type":"string"},"text":{"type":"string"},` +
-		`"tags":{"type":"array","items":{"type":"string"}},"metadata":{"type":"object"},"occurredAt":{"type":["string","null"]},` +
+		`"tags":{"type":"array","items":{"type":"string"}},"metadata":{"type":"object"},` +
 		`"createdAt":{"type":"string"},"revision":{"type":"integer"},"status":{"type":"string"}`
 	memorySchema = `{"type":"object","properties":{` + memoryMembers + `},"required":["id","subjectId","kind","text","createdAt","revision","status"]}`
 	searchOutput = `{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},` +
@@ -29,7 +29,7 @@ const (
 	recallOutput = `{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"memory":` + memorySchema +
 		`,"score":{"type":"number"}},"required":["memory","score"]}}},"required":["results"]}`
 	listOutput = `{"type":"object","properties":{"items":{"type":"array","items":` + memorySchema +
-		`},"nextCursor":{"type":["string","null"]}},"required":["items","nextCursor"]}`
+		`}},"required":["items"]}`
 	deleteOutput = `{"type":"object","properties":{"id":{"type":"string"},"deleted":{"type":"boolean"}},"required":["id","deleted"]}`
 	forgetOutput = `{"type":"object","properties":{"erased":{"type":"boolean"},"memories":{"type":"integer","description":"Number to erase, or erased"},` +
 		`"planId":{"type":"string"},"expiresAt":{"type":"string"},"receiptId":{"type":"string"},"message":{"type":"string"}},` +
@@ -38,6 +38,9 @@ const (
 		`"tokens":{"type":"integer"},"parts":{"type":"object"},"cut":{"type":"array","items":{"type":"string"}},"omitted":{"type":"object"}},` +
 		`"required":["text","memoryIds","tokens","parts","cut","omitted"]}`
 )
+
+// oneMemory is a result that is a memory.
+var oneMemory = &shortened{reader: "get_memory"}
 
 func subjectBound(p *auth.Principal) bool { return p.SubjectID != "" }
 
@@ -61,6 +64,7 @@ func newTools(s *server) []*tool {
 			description: "Find documents and memories that match a query. Read a whole one with fetch.",
 			params:      []param{{name: "query", schema: textSchema, required: true}},
 			output:      searchOutput, scope: auth.Read, allowed: maySearch, run: s.search,
+			shorten: &shortened{list: "results", reader: "fetch"},
 		},
 		{
 			name: "fetch", title: "Fetch", hints: reads,
@@ -86,7 +90,7 @@ func newTools(s *server) []*tool {
 				{name: "expiresAt", schema: timeSchema},
 				{name: onceArgument, schema: `{"type":"string","minLength":8,"maxLength":255,"description":"Makes a retry safe"}`, in: inHeader, target: "Idempotency-Key"},
 			},
-			output: memorySchema, scope: auth.MemoryWrite, operation: "createMemory",
+			output: memorySchema, scope: auth.MemoryWrite, operation: "createMemory", shorten: oneMemory,
 		},
 		{
 			name: "search_memories", title: "Search memories", hints: reads,
@@ -104,6 +108,7 @@ func newTools(s *server) []*tool {
 				{name: "timeZone", schema: zoneSchema},
 			},
 			output: recallOutput, scope: auth.MemoryRead, operation: "recall",
+			shorten: &shortened{list: "results", item: "memory", reader: "get_memory"},
 		},
 		{
 			name: "get_memory", title: "Get memory", hints: reads,
@@ -125,24 +130,27 @@ func newTools(s *server) []*tool {
 				{name: "cursor", schema: textSchema, in: inQuery},
 			},
 			output: listOutput, scope: auth.MemoryRead, operation: "listMemories",
+			shorten: &shortened{list: "items", pages: true, reader: "get_memory"},
 		},
 		{
 			name: "update_memory", title: "Update memory", hints: hints{Destructive: true},
-			description: "Change fields of a memory; null removes a field. Fields that are left out stay. The history keeps earlier revisions.",
+			description: "Change fields of a memory. Fields that are left out stay; clear removes fields. The history keeps earlier revisions.",
 			params: []param{
 				{name: "id", schema: textSchema, required: true, in: inPath},
 				{name: "text", schema: textSchema},
 				{name: "kind", schema: kindSchema},
-				{name: "tags", schema: `{"type":["array","null"],"items":{"type":"string"}}`},
-				{name: "metadata", schema: `{"type":["object","null"],"description":"Merged by name"}`},
-				{name: "importance", schema: `{"type":["number","null"]}`},
+				{name: "speaker", schema: textSchema},
+				{name: "tags", schema: tagsSchema},
+				{name: "metadata", schema: `{"type":"object","description":"Merged by name"}`},
+				{name: "importance", schema: `{"type":"number","minimum":0,"maximum":1}`},
 				{name: "pinned", schema: `{"type":"boolean"}`},
-				{name: "occurredAt", schema: `{"type":["string","null"]}`},
-				{name: "validTo", schema: `{"type":["string","null"],"description":"When it stops being true"}`},
-				{name: "expiresAt", schema: `{"type":["string","null"]}`},
+				{name: "occurredAt", schema: timeSchema},
+				{name: "validTo", schema: `{"type":"string","format":"date-time","description":"When it stops being true"}`},
+				{name: "expiresAt", schema: timeSchema},
+				{name: clearArgument, schema: `{"type":"array","items":{"type":"string"},"description":"Names of fields to remove, also metadata.NAME"}`, in: unsent},
 				{name: "revision", schema: `{"type":"integer","description":"Change only this revision"}`, in: inHeader, target: "If-Match", quoted: true},
 			},
-			output: memorySchema, scope: auth.MemoryWrite, operation: "changeMemory",
+			output: memorySchema, scope: auth.MemoryWrite, operation: "changeMemory", run: updateMemory, shorten: oneMemory,
 		},
 		{
 			name: "delete_memory", title: "Delete memory", hints: hints{Destructive: true, Idempotent: true},
