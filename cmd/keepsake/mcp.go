@@ -59,7 +59,7 @@ type line struct {
 	ids     []jsontext.Value
 }
 
-// run passes on messages in their order until in or ctx ends, or until nobody reads the responses.
+// run passes on messages in their order until in or ctx ends, or until its client has gone.
 func (b *bridge) run(ctx context.Context, in io.Reader) error {
 	lines, ended := make(chan line), make(chan error, 1)
 	go func() {
