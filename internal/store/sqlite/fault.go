@@ -39,11 +39,35 @@ func faultOf(err error) *fault {
 
 // problem is the error for clients. The cause goes to the log.
 func (f *fault) problem() *problem.Problem {
-	after := 2 * time.Second
+	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", f.retryAfter()).Because(f.cause)
+}
+
+func (f *fault) retryAfter() time.Duration {
 	if f.final {
-		after = time.Minute
+		return time.Minute
 	}
-	return problem.NotAvailable("The database is not accepting writes. Nothing was saved; try again later.", after).Because(f.cause)
+	return 2 * time.Second
+}
+
+// commitError is a fault of a commit, and not of a statement before it.
+type commitError struct{ err error }
+
+func (e *commitError) Error() string { return "commit: " + e.err.Error() }
+func (e *commitError) Unwrap() error { return e.err }
+
+// unknownAfter reports whether rows can be stored although err says that they are not. A commit writes its pages to the log
+// and then calls fsync: if either fails, a restart can find the whole transaction in the log. If the disk is full or the file is
+// locked, SQLite knows that the transaction is incomplete.
+func (f *fault) unknownAfter(err error) bool {
+	var commit *commitError
+	var e *sqlite.Error
+	return errors.As(err, &commit) && errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_IOERR && !full(e)
+}
+
+// undecided is the error for clients whose commit failed in a way that leaves the outcome unknown.
+func (f *fault) undecided() *problem.Problem {
+	return problem.NotAvailable("The disk failed during the commit, so the outcome is unknown. Retry with the same Idempotency-Key to find out.",
+		f.retryAfter()).Because(f.cause)
 }
 
 // String describes the fault to the operator.

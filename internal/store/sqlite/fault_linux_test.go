@@ -32,6 +32,9 @@ func TestFullFileSystemLosesNothingAcknowledgedAndRecovers(t *testing.T) {
 	for n := range 40 {
 		if err := e.main.Run(t.Context(), fill(e, n)); err != nil {
 			wantUnavailable(t, err)
+			if !strings.Contains(err.Error(), "Nothing was saved") {
+				t.Errorf("a write to a full disk: %v", err)
+			}
 			full = true
 			break
 		}
@@ -115,12 +118,17 @@ func writeUntilRefused(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	acknowledged := 0
+	unknown := false
 	const many = 5000
 	for ; acknowledged < many; acknowledged++ {
 		if err := e.main.Run(t.Context(), inserting(e, acknowledged)); err != nil {
 			wantUnavailable(t, err)
+			unknown = strings.Contains(err.Error(), "the outcome is unknown")
 			break
 		}
+	}
+	if !unknown {
+		t.Error("the refusal of the commit does not say that its outcome is unknown")
 	}
 	if acknowledged == many {
 		t.Fatal("no write was refused")
@@ -129,7 +137,11 @@ func writeUntilRefused(t *testing.T, dir string) {
 	for range 3 { // the writer is idle
 		e.main.writer.probe()
 	}
-	wantUnavailable(t, e.main.Run(t.Context(), inserting(e, many)))
+	refused := e.main.Run(t.Context(), inserting(e, many))
+	wantUnavailable(t, refused)
+	if !strings.Contains(refused.Error(), "Nothing was saved") {
+		t.Errorf("a write that was not tried: %v", refused)
+	}
 	if err := e.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "fsync") {
 		t.Errorf("ready after a failed fsync: %v", err)
 	}

@@ -143,7 +143,7 @@ func (w *writer) group(first *member) {
 	case err == nil:
 		w.finish(members)
 	case faultOf(err) != nil:
-		w.fail(members, err)
+		w.fail(members, &commitError{err})
 	default:
 		// Something is checked at the commit, such as a deferred constraint. One of the members failed it.
 		w.separately(members)
@@ -203,7 +203,10 @@ func (w *writer) separately(members []*member) {
 		}
 		err := w.single(m)
 		if faultOf(err) != nil {
-			w.fail(members[i:], err)
+			w.fail(members[i:i+1], err)
+			for _, rest := range members[i+1:] {
+				rest.finish(w.stopped.Load().problem())
+			}
 			return
 		}
 		m.err = err
@@ -227,7 +230,7 @@ func (w *writer) single(m *member) error {
 	if err := w.session.exec("COMMIT"); err != nil {
 		w.rollback()
 		if faultOf(err) != nil {
-			return err
+			return &commitError{err}
 		}
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -238,7 +241,8 @@ func (w *writer) single(m *member) error {
 func (w *writer) rollback() { _ = w.session.exec("ROLLBACK") }
 
 // fail returns 503 to every member, even to those that had failed on their own, because they saw rows that were not stored.
-// Nothing is written until a probe succeeds.
+// Nothing is written until a probe succeeds. After a commitError, the rows of those members that took part in the commit can be
+// in the file after a restart.
 func (w *writer) fail(members []*member, err error) {
 	w.rollback()
 	f := faultOf(err)
@@ -247,7 +251,12 @@ func (w *writer) fail(members []*member, err error) {
 	}
 	w.stopped.Store(f)
 	w.log.Error("stopped writing", "why", f.String(), "error", err)
+	unknown := f.unknownAfter(err)
 	for _, m := range members {
+		if unknown && m.err == nil {
+			m.finish(f.undecided())
+			continue
+		}
 		m.finish(f.problem())
 	}
 }
