@@ -17,6 +17,7 @@ import (
 	"keepsake/internal/folder"
 	"keepsake/internal/instance"
 	"keepsake/internal/serverurl"
+	"keepsake/internal/store"
 )
 
 func doctorCommand(st *stage) *cobra.Command {
@@ -120,6 +121,7 @@ func (d *diagnosis) folder(cfg config.Config) {
 		d.find(broken, "data", "%s %v", cfg.Data, instance.ErrNotInitialised)
 		return
 	}
+	d.logs(cfg)
 	d.masterKey(cfg)
 	if path := instance.FirstStartPath(cfg.Data); exists(path) {
 		d.find(warning, "first start", "%s still contains the first key and password; read and delete the file", path)
@@ -140,6 +142,16 @@ func (d *diagnosis) space(dir string) {
 		return
 	}
 	d.find(well, "disk", "%d MiB are free", free>>20)
+}
+
+// logs warns about large write-ahead logs. A server that runs keeps them small unless another program reads the files.
+func (d *diagnosis) logs(cfg config.Config) {
+	for _, name := range []string{"main.db", "keys.db", "usage.db"} {
+		info, err := os.Stat(filepath.Join(cfg.Data, name+"-wal"))
+		if err == nil && info.Size() > store.LargeLog {
+			d.find(warning, "disk", "%s-wal, the write-ahead log, has %d MiB: end programs that read %[1]s, such as an open sqlite3 or a backup tool", name, info.Size()>>20)
+		}
+	}
 }
 
 func (d *diagnosis) masterKey(cfg config.Config) {

@@ -211,7 +211,16 @@ func (s *services) addStorageMetrics(r *metrics.Registry) {
 		Name: "keepsake_disk_free_bytes", Type: metrics.Gauge,
 		Help: "Room for files below the data folder. Missing if the system does not report it.",
 	}
+	wal := &metrics.Metric{
+		Name: "keepsake_storage_wal_bytes", Type: metrics.Gauge, Labels: []string{"database"},
+		Help: "Size of the write-ahead log of a SQLite file.",
+	}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
+		if engine, ok := s.instance.Engine.(store.Logging); ok {
+			for _, l := range engine.Logs() {
+				scrape.Set(wal, float64(l.Bytes), l.Database)
+			}
+		}
 		if n := freeSpace(s.data); n != math.MaxInt64 {
 			scrape.Set(free, float64(n))
 		}
@@ -227,7 +236,7 @@ func (s *services) addStorageMetrics(r *metrics.Registry) {
 			scrape.Set(waits, float64(p.Waits), p.Database, p.Use)
 			scrape.SetSeconds(waited, p.Waited, p.Database, p.Use)
 		}
-	}, connections, most, queued, waits, waited, free)
+	}, connections, most, queued, waits, waited, free, wal)
 }
 
 // addCacheMetrics adds the caches of GET /api/v1/admin/cache-stats.

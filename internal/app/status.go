@@ -12,13 +12,14 @@ import (
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/cluster"
 	"keepsake/internal/config"
+	"keepsake/internal/store"
 )
 
 // assembleStatus creates the services that report on the program.
 func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
 	s.health = &v1.Health{
 		Storage: s.instance.Store.Readable,
-		Parts:   []func(context.Context) error{s.instance.Store.Ready, s.usageFlushes, s.indexCurrent},
+		Parts:   []func(context.Context) error{s.instance.Store.Ready, s.usageFlushes, s.indexCurrent, s.logsSmall},
 	}
 	s.versionList = &v1.Versions{Registry: s.versions, Service: s.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
 	s.caches = &v1.CacheStats{
@@ -63,14 +64,16 @@ func (s *services) limiterDegraded() bool {
 	return false
 }
 
-// checks are the checks of readiness. Every instance has the first seven; those that it does not need are off.
+// checks are the checks of readiness. Every instance has the first eight; those that it does not need are off.
 func (s *services) checks() []backend.Check {
 	checks := []backend.Check{
 		{Name: "storage", Run: timed(s.instance.Store.Readable)},
 		{Name: "writes", Run: plain(s.instance.Store.Ready), Optional: true}, // reads still work
-		{Name: "index", Run: s.checkIndexes},
-		{Name: "usage", Run: plain(s.usageFlushes)},
+		// Other members can serve while the indexes of this one are behind. Without others, searches only wait.
+		{Name: "index", Run: s.checkIndexes, Optional: !s.instance.Engine.Shared()},
+		{Name: "usage", Run: plain(s.usageFlushes), Optional: true}, // counted in memory meanwhile
 		{Name: "disk", Run: func(context.Context) (backend.Measured, error) { return checkDisk(freeSpace(s.data)) }, Optional: true},
+		{Name: "wal", Run: s.checkLogs, Optional: true},
 		{Name: "clock", Run: s.checkClock, Optional: true},
 		{Name: "redis", Run: s.checkRedis, Optional: true},
 	}
@@ -141,6 +144,35 @@ func checkDisk(free int64) (backend.Measured, error) {
 		return m, fmt.Errorf("only %d MiB are free", free>>20)
 	}
 	return m, nil
+}
+
+// checkLogs measures the largest write-ahead log. It is off where the database is not a file of this process.
+func (s *services) checkLogs(ctx context.Context) (backend.Measured, error) {
+	engine, ok := s.instance.Engine.(store.Logging)
+	if !ok {
+		return backend.Measured{Off: true}, nil
+	}
+	var m backend.Measured
+	for _, l := range engine.Logs() {
+		if m.WALBytes == nil || l.Bytes > *m.WALBytes {
+			m.WALBytes, m.MaxWALBytes = &l.Bytes, &l.Max
+		}
+	}
+	return m, s.logsSmall(ctx)
+}
+
+// logsSmall returns an error if a write-ahead log is too large. Then a program that reads the file does not end its transaction.
+func (s *services) logsSmall(context.Context) error {
+	engine, ok := s.instance.Engine.(store.Logging)
+	if !ok {
+		return nil
+	}
+	for _, l := range engine.Logs() {
+		if l.Bytes > l.Max {
+			return fmt.Errorf("the write-ahead log of %s.db has %d MiB, because a program that reads the file does not end its transaction", l.Database, l.Bytes>>20)
+		}
+	}
+	return nil
 }
 
 // checkClock compares the clock of this machine with those of the database and of Redis.

@@ -33,6 +33,9 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	text := strings.Repeat("full disk ", 2000)
 	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
 	s.awaitStatus("degraded")
+	if !s.Ready() {
+		t.Error("not ready although reads work")
+	}
 	s.revokesOnAFullDisk(key1, secret)
 	status, _, err = s.Send(context.Background(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", []byte(`{"id":"x","text":"`+text+`"}`))
 	if err != nil || status != http.StatusServiceUnavailable && status != http.StatusOK {

@@ -158,6 +158,9 @@ func TestAFullDiskByInjectionIs503AndRecovers(t *testing.T) {
 		}
 		s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
 		s.awaitStatus("degraded")
+		if !s.Ready() {
+			t.Error("not ready although reads work")
+		}
 		s.revokesOnAFullDisk(id, text)
 	})
 	s.awaitStatus("healthy")

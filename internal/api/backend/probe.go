@@ -46,6 +46,8 @@ type Measured struct {
 	MaxOffsetMs      *int64   `json:"maxOffsetMs,omitzero"`      // from which the check fails
 	FreeBytes        *int64   `json:"freeBytes,omitzero"`        // of the disk with the data folder
 	MinFreeBytes     *int64   `json:"minFreeBytes,omitzero"`     // below which the check fails
+	WALBytes         *int64   `json:"walBytes,omitzero"`         // size of the largest write-ahead log of a SQLite file
+	MaxWALBytes      *int64   `json:"maxWalBytes,omitzero"`      // above which the check fails
 }
 
 // AddProbes declares /livez and /readyz.

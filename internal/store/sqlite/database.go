@@ -142,11 +142,17 @@ func (d *database) closeSession() error {
 func dsn(path string, secureDelete bool) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)",
+		fmt.Sprintf("wal_autocheckpoint(%d)", restingLog/pageSize), fmt.Sprintf("journal_size_limit(%d)", restingLog),
 		"secure_delete(" + strconv.FormatBool(secureDelete) + ")",
 	}}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
+
+// restingLog is the size of the write-ahead log of a file while no reader prevents copying it into the file.
+const (
+	restingLog = 8 << 20
+	pageSize   = 4096
+)
 
 const header = "SQLite format 3\x00"
 

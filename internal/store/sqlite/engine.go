@@ -34,7 +34,7 @@ type Options struct {
 	Dir        string        // created with mode 0700 if missing
 	Log        *slog.Logger  // nil disables logging
 	ProbeEvery time.Duration // how often a stopped writer tries again; 0 for one second
-	LargeLog   int64         // size of a write-ahead log that causes a warning; 0 for 256 MiB
+	LargeLog   int64         // size from which a write-ahead log counts as too large; 0 for store.LargeLog
 	Memory     int64         // bytes that the process can use; 0 for no limit
 	Instance   string        // the ID of an instance that moves in; empty for a new instance
 }
@@ -71,7 +71,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		opt.ProbeEvery = time.Second
 	}
 	if opt.LargeLog == 0 {
-		opt.LargeLog = 256 << 20
+		opt.LargeLog = store.LargeLog
 	}
 	l, err := folder.Take(opt.Dir)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,32 @@ func TestLockHeldByAnotherProgramIsWaitedForAndThenRefused(t *testing.T) {
 	wantRows(t, e, 2)
 }
 
+func TestIdleWriterEmptiesItsLog(t *testing.T) {
+	t.Parallel()
+	e, err := Open(t.Context(), Options{Dir: emptyInstance(t), ProbeEvery: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	table(t, e)
+	for n := range 40 {
+		if err := e.main.Run(t.Context(), fill(e, n)); err != nil {
+			t.Fatal(err)
+		}
+		if size := e.Logs()[0].Bytes; size > 2*restingLog {
+			t.Fatalf("after %d MB the log has %d bytes", n+1, size)
+		}
+	}
+	await.Until(t, "the log is small", func() bool { return e.Logs()[0].Bytes <= restingLog/2 })
+	wantRows(t, e, slices.Collect(func(yield func(int) bool) {
+		for n := range 40 {
+			if !yield(n) {
+				return
+			}
+		}
+	})...)
+}
+
 func TestLogThatAReaderKeepsIsReported(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -121,9 +148,13 @@ func TestLogThatAReaderKeepsIsReported(t *testing.T) {
 		}
 	}
 	await.Until(t, "a warning", func() bool { return strings.Contains(log.String(), "write-ahead log is large") })
+	if l := e.Logs()[0]; l.Database != "main" || l.Bytes <= l.Max {
+		t.Errorf("while a reader keeps it: %+v", l)
+	}
 	if err := rows.Close(); err != nil {
 		t.Fatal(err)
 	}
+	await.Until(t, "the log is empty", func() bool { return e.Logs()[0].Bytes == 0 })
 	if n := strings.Count(log.String(), "write-ahead log is large"); n != 1 {
 		t.Errorf("%d warnings, want 1", n)
 	}

@@ -31,6 +31,7 @@ type writer struct {
 	opt     Options
 	log     *slog.Logger // with the name of the database
 	large   bool         // a warning about the size of the write-ahead log was logged
+	used    bool         // a group has run since the last look at the write-ahead log
 
 	groupTime time.Duration // the constant, except in tests; read when a group begins
 
@@ -110,6 +111,7 @@ func (w *writer) loop() {
 			}
 			w.busy.Store(true)
 			w.group(m)
+			w.used = true
 			w.busy.Store(false)
 		case <-tick.C:
 			w.probe()
@@ -275,6 +277,7 @@ func (w *writer) probe() {
 	if f == nil || f.final {
 		return
 	}
+	w.truncateLog() // which can be what fills the disk
 	for _, query := range []string{
 		"BEGIN IMMEDIATE",
 		"INSERT INTO probe (id, filler) VALUES (1, zeroblob(65536)) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler",
@@ -292,12 +295,40 @@ func (w *writer) probe() {
 	w.log.Info("resumed writing")
 }
 
-// watchLog warns once if the write-ahead log is large: a reader that does not end prevents copying it into the file.
-func (w *writer) watchLog() {
+// logSize returns the size of the write-ahead log.
+func (w *writer) logSize() int64 {
 	info, err := os.Stat(w.path + "-wal")
-	large := err == nil && info.Size() > w.opt.LargeLog
+	if err != nil {
+		return 0 // there is none
+	}
+	return info.Size()
+}
+
+// watchLog makes a write-ahead log small that is larger than it has to be, when nothing has been written for a while. It warns
+// once if that does not work: a reader that does not end prevents copying the log into the file.
+func (w *writer) watchLog() {
+	idle := !w.used
+	w.used = false
+	size := w.logSize()
+	if size > w.opt.LargeLog || idle && size > restingLog/2 {
+		w.truncateLog()
+		size = w.logSize()
+	}
+	large := size > w.opt.LargeLog
 	if large && !w.large {
-		w.log.Warn("write-ahead log is large because a reader does not end", "bytes", info.Size())
+		w.log.Warn("write-ahead log is large because a reader does not end", "bytes", size)
 	}
 	w.large = large
+}
+
+// truncateLog copies the write-ahead log into the file and empties it, if no reader needs it. It does not wait for readers,
+// because writes would wait, too.
+func (w *writer) truncateLog() {
+	for _, pragma := range []string{"busy_timeout(0)", "wal_checkpoint(TRUNCATE)", "busy_timeout(5000)"} {
+		// Not prepared once: SQLite obeys some pragmas when it prepares them.
+		_, err := w.session.conn.ExecContext(unbound, "PRAGMA "+pragma)
+		if f := faultOf(err); f != nil && f.final {
+			w.fail(nil, err)
+		}
+	}
 }
