@@ -30,6 +30,7 @@ type Memory struct {
 	CreatedAt  time.Time      `json:"createdAt"`
 	UpdatedAt  time.Time      `json:"updatedAt"`
 	CreatedBy  string         `json:"createdBy"`
+	ImportedBy *string        `json:"importedBy"` // the credential of the import that the memory comes from
 	Revision   int64          `json:"revision"`
 	Status     string         `json:"status"` // active, superseded
 }

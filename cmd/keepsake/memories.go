@@ -148,7 +148,8 @@ func memoriesImportCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import", Short: "Import memories from NDJSON", Args: noArguments,
 		Long: "Imports what `keepsake memories export` writes, or one {\"subjectId\",\"text\",…} per line as in the API. A memory whose ID\n" +
-			"exists is replaced; an erased ID is refused. A line that is refused does not stop the others, but the exit code is 1.",
+			"exists is replaced; an erased ID is refused. A line that is refused does not stop the others, but the exit code is 1.\n" +
+			"Nested metadata is flattened: {\"a\":{\"b\":1}} becomes {\"a.b\":1}, and a list becomes its JSON text.",
 		Example: "  keepsake memories import --in p-4711.ndjson",
 	}
 	t := targetFlags(st, cmd)
@@ -164,7 +165,7 @@ func memoriesImportCommand(st *stage) *cobra.Command {
 		}
 		defer file.Close()
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			outcome, err := st.importMemories(cmd.Context(), c, file, size, !asJSON && st.errTTY)
+			outcome, err := st.importMemories(cmd.Context(), c, newFlattener(file), size, !asJSON && st.errTTY)
 			if asJSON {
 				if err := st.printJSON(outcome); err != nil {
 					return err

@@ -70,7 +70,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			}
 			line := *theirs
 			line.ID = "mem_01jd7wz00000000000000000a0"
-			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}, WithPast: true}), true)
+			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}}), true)
 			noError(t, err)
 			if counts.Failed != 1 || counts.Errors[0].Field != "subjectId" {
 				t.Errorf("%s imports %+v", p.UserID, counts)
@@ -182,16 +182,16 @@ func TestBoundKeyReadsAllOfItsHistory(t *testing.T) {
 	})
 }
 
-func TestAgentsKeySeesTheHistoryItImports(t *testing.T) {
+func TestAgentsKeySeesTheHistoryOfItsMemories(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := memory.Memory{
-			ID: "mem_01jd7wz00000000000000000a0", SubjectID: "ada", Text: "new", Revision: 2,
+			ID: "mem_01jd7wz00000000000000000a0", SubjectID: "ada", AgentID: "coach", Text: "new", Revision: 2,
 			CreatedAt: noon, CreatedBy: "usr_anna", UpdatedAt: noon, UpdatedBy: "usr_anna",
 		}
 		older := m
 		older.Text, older.Revision = "old", 1
-		counts, err := b.Import(t.Context(), ofCoach, lines(memory.ImportLine{
-			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, WithPast: true,
+		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
+			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}},
 		}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})

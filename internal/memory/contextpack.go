@@ -49,7 +49,7 @@ func pack(task *fairshare.Task, ranked *Recalled, q *ContextQuery) (*Packed, err
 		return nil, p.err
 	}
 	packed := p.write()
-	packed.Omitted.Pinned = len(later) + max(0, ranked.pinned-len(pinned))
+	packed.Omitted.Pinned = len(later) + max(0, ranked.Pinned-len(pinned))
 	if p.count < q.Limit {
 		packed.Omitted.Recalled, packed.Omitted.Recent = len(found), len(recent)
 	}

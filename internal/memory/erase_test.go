@@ -88,7 +88,7 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 			t.Errorf("got %+v", person)
 		}
 		counts, err := b.Import(t.Context(), anna, lines(
-			memory.ImportLine{Portable: memory.Portable{Memory: m}, WithPast: true}, memory.ImportLine{Portable: memory.Portable{Memory: gone}, WithPast: true},
+			memory.ImportLine{Portable: memory.Portable{Memory: m}}, memory.ImportLine{Portable: memory.Portable{Memory: gone}},
 		), true)
 		noError(t, err)
 		if counts.Failed != 2 || counts.Errors[0].Field != "id" || counts.Errors[1].Issue != string(problem.NotAllowed) {

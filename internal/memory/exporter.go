@@ -13,7 +13,7 @@ import (
 // Portable is a memory with its history, as it is exported and imported.
 type Portable struct {
 	Memory  *Memory
-	History []*Memory // older revisions, oldest first; an import ignores what they share with Memory: ID, names, CreatedAt, CreatedBy
+	History []*Memory // older revisions, oldest first; an import ignores what they share with Memory: ID, names, CreatedAt, CreatedBy, ImportedBy
 }
 
 // Exporter exports the memories of a subject.

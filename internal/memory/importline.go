@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"keepsake/internal/auth"
@@ -9,14 +11,12 @@ import (
 	"keepsake/internal/problem"
 )
 
-// ImportLine is a line of an import.
+// ImportLine is a line of an import. Its memory needs a subject and a text. CreatedAt, CreatedBy, UpdatedAt, UpdatedBy, Revision and
+// the history can be missing.
 type ImportLine struct {
 	Number int // from 1
 	Portable
-	// WithPast says that the line has times, authors and a revision of its own, like that of an export. Other lines are new
-	// memories or replace existing ones; their ID is optional.
-	WithPast bool
-	Err      error // says why the line cannot be imported
+	Err error // says why the line cannot be imported
 }
 
 // Lines returns the lines of an import one by one; ok is false after the last. An error says that the body cannot be read
@@ -26,20 +26,33 @@ type Lines func() (line ImportLine, ok bool, err error)
 // importLine is a validated line.
 type importLine struct {
 	draft
-	number   int
-	hasID    bool
-	withPast bool // ImportLine.WithPast
-	history  []*Memory
-	older    []*Row // history, encrypted
+	number  int
+	at      time.Time // of the import
+	hasID   bool
+	past    past
+	history []*Memory
+	older   []*Row // history, encrypted
+}
+
+// past says what a line tells about the past of its memory. A memory that exists keeps the rest.
+type past struct {
+	createdAt, createdBy, updatedAt, updatedBy bool
+
+	revision bool // or a history
 }
 
 // newLine validates a line.
 func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool, now time.Time) *importLine {
-	line := &importLine{number: given.Number, withPast: given.WithPast}
+	line := &importLine{number: given.Number, at: storedTime(now)}
 	if line.err = given.Err; line.err != nil {
 		return line
 	}
 	m := *given.Memory
+	history := make([]*Memory, len(given.History))
+	for i := range history {
+		revision := *given.History[i]
+		history[i] = &revision
+	}
 	line.hasID = m.ID != ""
 	switch {
 	case line.hasID && !ValidID(m.ID):
@@ -48,15 +61,18 @@ func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool,
 	case !line.hasID && requireID:
 		line.err = problem.Validation("id", problem.Required, "id is required in every line of a request with an Idempotency-Key.")
 		return line
-	case !line.hasID && line.withPast:
-		line.err = problem.Validation("id", problem.Required, "id is required in a line that brings its own past.")
-		return line
 	case !line.hasID:
 		m.ID = id.At(id.Memory, now, i.random)
 	}
-	if !line.withPast {
-		m.CreatedAt, m.UpdatedAt, m.CreatedBy, m.UpdatedBy, m.Revision = now, now, p.Actor(), p.Actor(), 1
+	if p.Bound() { // such a key cannot say what others did
+		m.CreatedAt, m.UpdatedAt, m.CreatedBy, m.UpdatedBy, m.Revision, history = time.Time{}, time.Time{}, "", "", 0, nil
 	}
+	line.past = past{
+		createdAt: !m.CreatedAt.IsZero(), createdBy: m.CreatedBy != "", updatedAt: !m.UpdatedAt.IsZero(), updatedBy: m.UpdatedBy != "",
+		revision: m.Revision != 0 || len(history) > 0,
+	}
+	m.ImportedBy = p.Actor()
+	m.fillPast(m.ImportedBy, history, now)
 	if m.Kind == "" {
 		m.Kind = Fact
 	}
@@ -66,12 +82,34 @@ func (i *Importer) newLine(p *auth.Principal, given *ImportLine, requireID bool,
 	if line.err = checkExpiry(m.ExpiresAt, now); line.err != nil {
 		return line
 	}
-	if line.err = line.addHistory(&m, given.History); line.err != nil {
+	if line.err = line.addHistory(&m, history, now); line.err != nil {
 		return line
 	}
 	m.normalize()
 	line.memory, line.subject, line.compare = &m, i.lookup.Subject(p.WorkspaceID, m.SubjectID), DefaultDuplicates.compares(&m)
 	return line
+}
+
+// fillPast sets what a line leaves out of the past of its memory: it was created and changed now by its importer.
+func (m *Memory) fillPast(by string, history []*Memory, now time.Time) {
+	if m.CreatedAt.IsZero() {
+		m.CreatedAt = now
+		if first := append(slices.Clone(history), m)[0]; !first.UpdatedAt.IsZero() && first.UpdatedAt.Before(now) {
+			m.CreatedAt = first.UpdatedAt
+		}
+	}
+	m.CreatedBy = cmp.Or(m.CreatedBy, by)
+	last, lastAt := int64(0), m.CreatedAt
+	for _, revision := range append(slices.Clone(history), m) {
+		if revision.Revision == 0 {
+			revision.Revision = last + 1
+		}
+		if revision.UpdatedAt.IsZero() {
+			revision.UpdatedAt = lastAt
+		}
+		revision.UpdatedBy = cmp.Or(revision.UpdatedBy, m.CreatedBy)
+		last, lastAt = revision.Revision, revision.UpdatedAt
+	}
 }
 
 // size estimates the stored bytes of a line.
@@ -108,9 +146,9 @@ func lineError(err error) error {
 }
 
 // addHistory validates the times, authors and revisions of a line, and adds its older revisions.
-func (l *importLine) addHistory(m *Memory, history []*Memory) error {
-	if !l.withPast {
-		return nil
+func (l *importLine) addHistory(m *Memory, history []*Memory, now time.Time) error {
+	if m.CreatedAt.After(now) {
+		return problem.Validation("createdAt", problem.TooLargeVal, "createdAt must not lie in the future.")
 	}
 	if m.Revision < 1 {
 		return problem.Validation("revision", problem.TooSmall, "revision must be at least 1.")
@@ -123,7 +161,7 @@ func (l *importLine) addHistory(m *Memory, history []*Memory) error {
 		at := fmt.Sprintf("history[%d].", i)
 		older := *revision
 		older.ID, older.SubjectID, older.AgentID, older.SessionID = m.ID, m.SubjectID, m.AgentID, m.SessionID
-		older.CreatedAt, older.CreatedBy = m.CreatedAt, m.CreatedBy
+		older.CreatedAt, older.CreatedBy, older.ImportedBy = m.CreatedAt, m.CreatedBy, m.ImportedBy
 		if older.Kind == "" {
 			older.Kind = Fact
 		}
@@ -154,8 +192,8 @@ func below(at string, err error) error {
 	return problem.Validation(at+p.Details.Field, p.Details.Issue, at+p.Message)
 }
 
-// checkOrigin validates the times and authors of a line. They can contradict each other and the clock of this instance, because
-// the clock of the instance that exported the line can have been wrong.
+// checkOrigin validates the times and authors of a line. They can contradict each other, because the clock of the instance that
+// exported the line can have been wrong.
 func checkOrigin(at string, m *Memory) error {
 	for _, f := range []struct {
 		field string

@@ -54,6 +54,7 @@ type Memory struct {
 	UpdatedAt  time.Time // of this revision
 	CreatedBy  string    // auth.Principal.Actor
 	UpdatedBy  string    // of this revision
+	ImportedBy string    // auth.Principal.Actor of the import that this revision and its past come from
 	Revision   int64
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"keepsake/internal/auth"
+	"keepsake/internal/id"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -46,7 +47,7 @@ func (b *bundle) export(t testing.TB, p *auth.Principal, subjectID string) []*me
 func linesOf(list []*memory.Portable) memory.Lines {
 	var all []memory.ImportLine
 	for _, m := range list {
-		all = append(all, memory.ImportLine{Portable: *m, WithPast: true})
+		all = append(all, memory.ImportLine{Portable: *m})
 	}
 	return lines(all...)
 }
@@ -88,7 +89,8 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 701, Created: 701})
-		if diff := cmp.Diff(out, b.export(t, bert, "ada")); diff != "" {
+		importer := cmpopts.IgnoreFields(memory.Memory{}, "ImportedBy")
+		if diff := cmp.Diff(out, b.export(t, bert, "ada"), importer); diff != "" {
 			t.Errorf("-out +again\n%s", diff)
 		}
 		for _, p := range []*auth.Principal{bert, anna} {
@@ -108,7 +110,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 		counts, err = b.Import(t.Context(), bert, linesOf(later), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 701, Replaced: 1, Unchanged: 700})
-		if diff := cmp.Diff(later, b.export(t, bert, "ada")); diff != "" {
+		if diff := cmp.Diff(later, b.export(t, bert, "ada"), importer); diff != "" {
 			t.Errorf("-later +again\n%s", diff)
 		}
 		counts, err = b.Import(t.Context(), bert, linesOf(out), true)
@@ -129,7 +131,7 @@ func TestLinesFailAlone(t *testing.T) {
 			m.ID = "mem_01jd7wz00000000000000000a0"
 			m.Key, m.Text = "", "line"
 			change(&m)
-			return memory.ImportLine{Portable: memory.Portable{Memory: &m}, WithPast: true}
+			return memory.ImportLine{Portable: memory.Portable{Memory: &m}}
 		}
 		plain := func(id, text, key string) memory.ImportLine {
 			return memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: id, SubjectID: "ada", Text: text, Key: key}}}
@@ -144,9 +146,10 @@ func TestLinesFailAlone(t *testing.T) {
 			told(func(m *memory.Memory) { m.ID = gone.ID }),
 			told(func(m *memory.Memory) { m.ID = there.ID; m.SubjectID = "bob" }),
 			told(func(m *memory.Memory) { m.Key = "k" }),
-			told(func(m *memory.Memory) { m.Revision = 0 }),
+			told(func(m *memory.Memory) { m.Revision = -1 }),
 			told(func(m *memory.Memory) { m.ExpiresAt = pointer(noon) }),
-			told(func(m *memory.Memory) { m.CreatedAt = time.Time{} }),
+			told(func(m *memory.Memory) { m.CreatedAt = time.Time{}.AddDate(-1, 0, 0) }),
+			told(func(m *memory.Memory) { m.CreatedAt = b.now().Add(time.Millisecond) }),
 			past, old,
 			told(func(*memory.Memory) {}),                        // created
 			plain(there.ID, "there", "k"),                        // as it is
@@ -162,10 +165,11 @@ func TestLinesFailAlone(t *testing.T) {
 		fails := func(line int, field string, issue problem.Issue) memory.LineError {
 			return memory.LineError{Line: line, Field: field, Issue: string(issue)}
 		}
-		wantImported(t, counts, memory.Imported{Received: 18, Created: 3, Replaced: 2, Unchanged: 3, Failed: 10, Errors: []memory.LineError{
+		wantImported(t, counts, memory.Imported{Received: 19, Created: 3, Replaced: 2, Unchanged: 3, Failed: 11, Errors: []memory.LineError{
 			fails(1, "text", problem.Type), fails(2, "id", problem.Format), fails(3, "id", problem.NotAllowed), fails(4, "id", problem.Conflicting),
 			fails(5, "key", problem.Conflicting), fails(6, "revision", problem.TooSmall), fails(7, "expiresAt", problem.Expired),
-			fails(8, "createdAt", problem.Format), fails(9, "history[0].revision", problem.InvalidVal), fails(10, "history[0].text", problem.Required),
+			fails(8, "createdAt", problem.Format), fails(9, "createdAt", problem.TooLargeVal), fails(10, "history[0].revision", problem.InvalidVal),
+			fails(11, "history[0].text", problem.Required),
 		}})
 		read, err := b.Memory(t.Context(), anna, there.ID)
 		noError(t, err)
@@ -242,7 +246,7 @@ func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
 			ID: fmt.Sprintf("mem_01jd7wz00000000000000000a%d", i), SubjectID: "ada", Text: fmt.Sprint("text ", i), Revision: 100,
 			CreatedAt: noon, CreatedBy: "usr_anna", UpdatedAt: noon, UpdatedBy: "usr_anna",
 		}
-		line := memory.ImportLine{Portable: memory.Portable{Memory: m}, WithPast: true}
+		line := memory.ImportLine{Portable: memory.Portable{Memory: m}}
 		for revision := range int64(99) {
 			older := *m
 			older.Revision = revision + 1
@@ -302,9 +306,10 @@ func TestImportedCreationTimeCountsForDuplicates(t *testing.T) {
 		b.pass(time.Second)
 		second, err := b.putItem(t.Context(), anna, memory.Item{Memory: say("same"), Duplicates: memory.AllowDuplicates})
 		noError(t, err)
+		b.pass(2 * time.Minute)
 		moved := *first
 		moved.CreatedAt, moved.Revision = noon.Add(time.Minute), 2
-		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}, WithPast: true}), true)
+		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
 		stored, err := b.put(t.Context(), anna, say("same"))
@@ -313,4 +318,97 @@ func TestImportedCreationTimeCountsForDuplicates(t *testing.T) {
 			t.Errorf("got %+v, want the memory that is now the oldest", stored.Memory)
 		}
 	})
+}
+
+// An import says who imported, whatever the line claims; what a line tells about its past counts only from users and unbound keys.
+func TestTheImporterIsKnown(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		unbound := &auth.Principal{Kind: auth.APIKey, WorkspaceID: "wsp_a", Key: id.UUID{1}}
+		early := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+		line := func(id string) memory.ImportLine {
+			return memory.ImportLine{Portable: memory.Portable{
+				Memory: &memory.Memory{
+					ID: id, SubjectID: "ada", Text: "forged", CreatedAt: early, CreatedBy: "usr_other", UpdatedAt: early, UpdatedBy: "usr_other",
+					ImportedBy: "usr_other", Revision: 7,
+				},
+				History: []*memory.Memory{{Text: "never said", Revision: 3, UpdatedAt: early, UpdatedBy: "usr_other"}},
+			}}
+		}
+		for i, p := range []*auth.Principal{anna, unbound, ofAda} {
+			name := fmt.Sprintf("mem_01jd7wz00000000000000000a%d", i)
+			counts, err := b.Import(t.Context(), p, lines(line(name)), false)
+			noError(t, err)
+			wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
+			m, err := b.Memory(t.Context(), p, name)
+			noError(t, err)
+			history, _, err := b.History(t.Context(), p, name, 0, 10)
+			noError(t, err)
+			want := memory.Memory{CreatedAt: early, CreatedBy: "usr_other", UpdatedAt: early, UpdatedBy: "usr_other", Revision: 7}
+			revisions := 2
+			if p == ofAda {
+				want, revisions = memory.Memory{CreatedAt: b.now(), CreatedBy: p.Actor(), UpdatedAt: b.now(), UpdatedBy: p.Actor(), Revision: 1}, 1
+			}
+			if m.ImportedBy != p.Actor() || m.CreatedBy != want.CreatedBy || !m.CreatedAt.Equal(want.CreatedAt) || m.UpdatedBy != want.UpdatedBy ||
+				!m.UpdatedAt.Equal(want.UpdatedAt) || m.Revision != want.Revision || len(history) != revisions {
+				t.Errorf("%s: %+v and %d revisions", p.Actor(), m, len(history))
+			}
+			for _, revision := range history {
+				if revision.ImportedBy != p.Actor() {
+					t.Errorf("%s: %+v", p.Actor(), revision)
+				}
+			}
+			// A later change keeps the importer, and so does one by the same key.
+			changed, err := b.Change(t.Context(), p, name, memory.Change{Text: memory.SetTo("changed")}, nil)
+			noError(t, err)
+			if changed.ImportedBy != p.Actor() || changed.CreatedBy != want.CreatedBy {
+				t.Errorf("changed: %+v", changed)
+			}
+		}
+		// A line without a past replaces the text, and its importer is the last one.
+		counts, err := b.Import(t.Context(), ofAda, lines(memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: "mem_01jd7wz00000000000000000a0", Text: "again"}}}), false)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
+		m, err := b.Memory(t.Context(), anna, "mem_01jd7wz00000000000000000a0")
+		noError(t, err)
+		if m.ImportedBy != ofAda.Actor() || m.CreatedBy != "usr_other" || m.UpdatedBy != ofAda.Actor() || m.Revision != 9 {
+			t.Errorf("got %+v", m)
+		}
+		if written := b.create(t, memory.Memory{SubjectID: "ada", Text: "written"}); written.ImportedBy != "" {
+			t.Errorf("a written memory says that %s imported it", written.ImportedBy)
+		}
+	})
+}
+
+// A line needs a subject and a text. Of its past it can tell any part.
+func TestALineTellsWhatItKnows(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	early := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+	for i, c := range []struct{ line, want memory.Memory }{
+		{memory.Memory{}, memory.Memory{CreatedAt: b.now(), UpdatedAt: b.now(), CreatedBy: "usr_anna", UpdatedBy: "usr_anna", Revision: 1}},
+		{memory.Memory{CreatedAt: early}, memory.Memory{CreatedAt: early, UpdatedAt: early, CreatedBy: "usr_anna", UpdatedBy: "usr_anna", Revision: 1}},
+		{memory.Memory{UpdatedAt: early}, memory.Memory{CreatedAt: early, UpdatedAt: early, CreatedBy: "usr_anna", UpdatedBy: "usr_anna", Revision: 1}},
+		{memory.Memory{CreatedBy: "key_x"}, memory.Memory{CreatedAt: b.now(), UpdatedAt: b.now(), CreatedBy: "key_x", UpdatedBy: "key_x", Revision: 1}},
+		{memory.Memory{Revision: 4}, memory.Memory{CreatedAt: b.now(), UpdatedAt: b.now(), CreatedBy: "usr_anna", UpdatedBy: "usr_anna", Revision: 4}},
+	} {
+		line := c.line
+		line.SubjectID, line.Text = "ada", fmt.Sprint("text ", i)
+		var of []*memory.Memory
+		if i == 4 {
+			of = []*memory.Memory{{Text: "older"}, {Text: "old"}}
+		}
+		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line, History: of}}), false)
+		noError(t, err)
+		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
+		for _, m := range b.export(t, anna, "ada") {
+			got := m.Memory
+			if got.Text != line.Text {
+				continue
+			}
+			if !got.CreatedAt.Equal(c.want.CreatedAt) || !got.UpdatedAt.Equal(c.want.UpdatedAt) || got.CreatedBy != c.want.CreatedBy ||
+				got.UpdatedBy != c.want.UpdatedBy || got.Revision != c.want.Revision || len(m.History) != len(of) {
+				t.Errorf("line %d: %+v", i, got)
+			}
+		}
+	}
 }

@@ -100,7 +100,7 @@ func (w *Writer) writeBatch(ctx context.Context, b *Prepared) error {
 		for i, d := range b.drafts {
 			r := &b.results[i]
 			if r.Err = d.err; r.Err == nil {
-				if r.Stored, r.Err = set.put(d, ""); r.Err != nil && !refused(r.Err) {
+				if r.Stored, r.Err = set.put(d); r.Err != nil && !refused(r.Err) {
 					return nil, r.Err
 				}
 			}

@@ -45,8 +45,8 @@ type Recalled struct {
 	Took    time.Duration // of the ranking alone
 	// Degraded says that the embeddings endpoint did not return the vector of the query in time.
 	Degraded bool
-
-	pinned int // how many pinned memories the filters admit, with Fill
+	// Pinned is how many pinned memories the filters admit, also beyond the limit; 0 without Fill.
+	Pinned int
 }
 
 // RecallResult is a recalled memory.
@@ -196,7 +196,7 @@ func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID st
 			memories[m.ID] = m
 		}
 	}
-	recalled := &Recalled{Took: ranked.took, pinned: ranked.pinned}
+	recalled := &Recalled{Took: ranked.took, Pinned: ranked.pinned}
 	for i, h := range ranked.hits {
 		if m := memories[h.ID]; m != nil {
 			found := i < ranked.found

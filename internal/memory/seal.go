@@ -39,6 +39,7 @@ type content struct {
 	UpdatedAt  int64          `json:"updated"`
 	CreatedBy  string         `json:"createdBy,omitzero"`
 	UpdatedBy  string         `json:"updatedBy,omitzero"`
+	ImportedBy string         `json:"importedBy,omitzero"`
 }
 
 const contentVersion = 1
@@ -68,7 +69,7 @@ func contentOf(m *Memory) *content {
 		Speaker: m.Speaker, Tags: m.Tags, Metadata: m.Metadata, Importance: m.Importance, Pinned: m.Pinned,
 		OccurredAt: millis(m.OccurredAt), ValidFrom: millis(m.ValidFrom), ValidTo: millis(m.ValidTo), ExpiresAt: millis(m.ExpiresAt),
 		Key: m.Key, Source: m.Source, CreatedAt: m.CreatedAt.UnixMilli(), UpdatedAt: m.UpdatedAt.UnixMilli(),
-		CreatedBy: m.CreatedBy, UpdatedBy: m.UpdatedBy,
+		CreatedBy: m.CreatedBy, UpdatedBy: m.UpdatedBy, ImportedBy: m.ImportedBy,
 	}
 }
 
@@ -78,7 +79,7 @@ func (c *content) memory(id string, revision int64) *Memory {
 		Tags: c.Tags, Metadata: c.Metadata, Importance: c.Importance, Pinned: c.Pinned, OccurredAt: timeOf(c.OccurredAt),
 		ValidFrom: timeOf(c.ValidFrom), ValidTo: timeOf(c.ValidTo), ExpiresAt: timeOf(c.ExpiresAt), Key: c.Key, Source: c.Source,
 		CreatedAt: *timeOf(&c.CreatedAt), UpdatedAt: *timeOf(&c.UpdatedAt), CreatedBy: c.CreatedBy, UpdatedBy: c.UpdatedBy,
-		Revision: revision,
+		ImportedBy: c.ImportedBy, Revision: revision,
 	}
 	if m.Tags == nil {
 		m.Tags = []string{}

@@ -476,7 +476,7 @@ func TestTimesAreCheckedAsTheyAreStored(t *testing.T) {
 	older.Revision = 1
 	m.ValidFrom, m.ValidTo = nil, nil
 	counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
-		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}}, WithPast: true,
+		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}},
 	}), true)
 	noError(t, err)
 	if counts.Failed != 1 || counts.Errors[0].Field != "history[0].validTo" {

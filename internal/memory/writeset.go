@@ -29,14 +29,8 @@ func refused(err error) bool {
 	return ok
 }
 
-// put decides about a draft. The access log gets the action as or, if it is empty, what was done.
-func (s *writeSet) put(d *draft, as audit.Action) (Stored, error) {
-	log := func(action audit.Action, id string) {
-		if as != "" {
-			action = as
-		}
-		s.log(d.subject, d.by, action, id)
-	}
+// put decides about a draft.
+func (s *writeSet) put(d *draft) (Stored, error) {
 	var existing *pending
 	if d.matches() {
 		existing = s.memories.first(d.match)
@@ -46,21 +40,21 @@ func (s *writeSet) put(d *draft, as audit.Action) (Stored, error) {
 		if err := s.create(d.memory, d.row, nil); err != nil {
 			return Stored{}, err
 		}
-		log(audit.MemoryCreated, d.memory.ID)
+		s.log(d.subject, d.by, audit.MemoryCreated, d.memory.ID)
 		return Stored{Memory: d.memory, Created: true}, nil
 	case d.memory.Key == "":
-		log(audit.MemoryRead, existing.memory.ID)
+		s.log(d.subject, d.by, audit.MemoryRead, existing.memory.ID)
 		return Stored{Memory: existing.memory, Deduplicated: true}, nil
 	case !visible(d.by.Principal, existing.memory):
 		return Stored{}, problem.Missing()
 	}
 	next := *d.memory
 	next.ID, next.CreatedAt, next.CreatedBy = existing.memory.ID, existing.memory.CreatedAt, existing.memory.CreatedBy
-	next.Revision = existing.memory.Revision + 1
+	next.ImportedBy, next.Revision = existing.memory.ImportedBy, existing.memory.Revision+1
 	if err := s.revise(existing, &next); err != nil {
 		return Stored{}, err
 	}
-	log(audit.MemoryUpdated, next.ID)
+	s.log(d.subject, d.by, audit.MemoryUpdated, next.ID)
 	return Stored{Memory: &next}, nil
 }
 

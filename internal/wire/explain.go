@@ -66,6 +66,8 @@ func unknownField(m memberOf) string {
 func (m memberOf) wrongType(sent jsontext.Kind) string {
 	must, was := typeName(m.typ), kindNames[sent]
 	switch {
+	case m.parent != nil && m.parent.Kind() == reflect.Map && must == "" && (sent == '{' || sent == '['):
+		return "must be a string, a number or a boolean, not " + was + ": values cannot be nested. Flatten them, for example to names with dots."
 	case m.parent != nil && m.parent.Kind() == reflect.Map && must == "":
 		return "must be a string, a number or a boolean."
 	case must == "":

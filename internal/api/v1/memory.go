@@ -222,17 +222,18 @@ type memoryView struct {
 	AgentID   *string `json:"agentId"`
 	SessionID *string `json:"sessionId"`
 	memoryFields
-	CreatedAt wire.Time `json:"createdAt"`
-	UpdatedAt wire.Time `json:"updatedAt"`
-	CreatedBy string    `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
-	Revision  int64     `json:"revision"`
-	Status    string    `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
+	CreatedAt  wire.Time `json:"createdAt"`
+	UpdatedAt  wire.Time `json:"updatedAt"`
+	CreatedBy  string    `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
+	ImportedBy *string   `json:"importedBy" doc:"The ID of the key or user whose import the memory comes from. createdAt, createdBy and the history are then what the import said."`
+	Revision   int64     `json:"revision"`
+	Status     string    `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
 }
 
 func viewOfMemory(ctx context.Context, m *memory.Memory) memoryView {
 	return memoryView{
 		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), memoryFields: fieldsOfMemory(m),
-		CreatedAt: wire.At(m.CreatedAt), UpdatedAt: wire.At(m.UpdatedAt), CreatedBy: m.CreatedBy, Revision: m.Revision,
+		CreatedAt: wire.At(m.CreatedAt), UpdatedAt: wire.At(m.UpdatedAt), CreatedBy: m.CreatedBy, ImportedBy: textOrNull(m.ImportedBy), Revision: m.Revision,
 		Status: string(m.Status(endpoint.RequestOf(ctx).At())),
 	}
 }

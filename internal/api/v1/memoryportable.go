@@ -9,7 +9,6 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 	"keepsake/internal/wire"
 )
 
@@ -18,7 +17,7 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export the memories of a subject", auth.MemoryRead)
 	export.Class = endpoint.Stream
 	export.Description = "Each line is a memory with its older revisions, oldest memory first. This is the format of importMemories, on this " +
-		"instance or another one. An export of imported memories has the same bytes."
+		"instance or another one. An export of imported memories has the same bytes, except for importedBy."
 	endpoint.Add(r, export, func(ctx context.Context, in *namedSubject) (*exportedSubject, error) {
 		found, err := memories.Export(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
@@ -44,7 +43,9 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 		`{"subjectId":"p-4711","text":"Moved to Bergen.","kind":"event","occurredAt":"2026-03-02T09:30:00Z"}`,
 	}
 	load.Description = "Each line is a memory in the format of createMemory. It can also have an ID and, as in an export, its own times, " +
-		"authors, revision and history. A memory whose ID exists is replaced, unless it is equal. An invalid line does not " +
+		"authors, revision and history. They are taken from users and from keys that are not bound to a subject or an agent; lines of " +
+		"other keys are imported without them. importedBy of the memory is the credential of the import. " +
+		"A memory whose ID exists is replaced, unless it is equal. An invalid line does not " +
 		"affect the others, and neither does a line whose memory was erased. If the request has an Idempotency-Key, every line " +
 		"must have an ID."
 	decoder := endpoint.NewDecoder[portableMemory]()
@@ -66,12 +67,13 @@ type revisionView struct {
 }
 
 type portableView struct {
-	ID        string    `json:"id"`
-	SubjectID string    `json:"subjectId"`
-	AgentID   *string   `json:"agentId"`
-	SessionID *string   `json:"sessionId"`
-	CreatedAt wire.Time `json:"createdAt"`
-	CreatedBy string    `json:"createdBy"`
+	ID         string    `json:"id"`
+	SubjectID  string    `json:"subjectId"`
+	AgentID    *string   `json:"agentId"`
+	SessionID  *string   `json:"sessionId"`
+	CreatedAt  wire.Time `json:"createdAt"`
+	CreatedBy  string    `json:"createdBy"`
+	ImportedBy *string   `json:"importedBy"`
 	revisionView
 	History []revisionView `json:"history" doc:"The older revisions of the memory, oldest first."`
 }
@@ -88,7 +90,7 @@ func viewOfPortable(p *memory.Portable) *portableView {
 	m := p.Memory
 	v := &portableView{
 		ID: m.ID, SubjectID: m.SubjectID, AgentID: textOrNull(m.AgentID), SessionID: textOrNull(m.SessionID), CreatedAt: wire.At(m.CreatedAt),
-		CreatedBy: m.CreatedBy, revisionView: viewOfRevision(m), History: make([]revisionView, len(p.History)),
+		CreatedBy: m.CreatedBy, ImportedBy: textOrNull(m.ImportedBy), revisionView: viewOfRevision(m), History: make([]revisionView, len(p.History)),
 	}
 	for i, older := range p.History {
 		v.History[i] = viewOfRevision(older)
@@ -111,12 +113,13 @@ type revision struct {
 
 // portableMemory is a line of an import.
 type portableMemory struct {
-	ID        *string    `json:"id" maxLength:"64"`
-	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	CreatedAt *wire.Time `json:"createdAt"`
-	CreatedBy *string    `json:"createdBy" minLength:"1" maxLength:"64"`
+	ID         *string    `json:"id" maxLength:"64"`
+	SubjectID  *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	AgentID    *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	SessionID  *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	CreatedAt  *wire.Time `json:"createdAt"`
+	CreatedBy  *string    `json:"createdBy" minLength:"1" maxLength:"64"`
+	ImportedBy *string    `json:"importedBy" maxLength:"64" doc:"It is ignored. An import always records its own credential."`
 	revision
 	History []revision `json:"history" required:"false" maxItems:"100000"`
 }
@@ -133,54 +136,18 @@ func (r *revision) memory() *memory.Memory {
 	return &m
 }
 
-// complete reports whether the line has its own times, authors or revision.
-func (p *portableMemory) complete() bool {
-	return p.CreatedAt != nil || p.CreatedBy != nil || p.UpdatedAt != nil || p.UpdatedBy != nil || p.Revision != nil || len(p.History) > 0
-}
-
-func (p *portableMemory) line() (memory.Portable, error) {
+func (p *portableMemory) line() memory.Portable {
 	m := p.memory()
 	m.ID, m.SubjectID, m.AgentID, m.SessionID = textOrEmpty(p.ID), textOrEmpty(p.SubjectID), textOrEmpty(p.AgentID), textOrEmpty(p.SessionID)
 	m.CreatedBy = textOrEmpty(p.CreatedBy)
+	if p.CreatedAt != nil {
+		m.CreatedAt = p.CreatedAt.Time
+	}
 	out := memory.Portable{Memory: m}
-	if !p.complete() {
-		return out, nil
-	}
-	if err := p.revision.whole(""); err != nil {
-		return out, err
-	}
-	switch {
-	case p.CreatedAt == nil:
-		return out, needed("", "createdAt")
-	case p.CreatedBy == nil:
-		return out, needed("", "createdBy")
-	}
-	m.CreatedAt = p.CreatedAt.Time
 	for i := range p.History {
-		if err := p.History[i].whole(item("history", i) + "."); err != nil {
-			return out, err
-		}
 		out.History = append(out.History, p.History[i].memory())
 	}
-	return out, nil
-}
-
-// whole returns an error if a revision with a history lacks a field that it needs.
-func (r *revision) whole(at string) error {
-	switch {
-	case r.UpdatedAt == nil:
-		return needed(at, "updatedAt")
-	case r.UpdatedBy == nil:
-		return needed(at, "updatedBy")
-	case r.Revision == nil:
-		return needed(at, "revision")
-	}
-	return nil
-}
-
-func needed(at, field string) error {
-	return problem.Validation(at+field, problem.Required,
-		at+field+" is required: a line has all of createdAt, createdBy, updatedAt, updatedBy and revision, or none.")
+	return out
 }
 
 // maxMemoryLine is the maximum size of a line: a memory with the longest text and a few hundred such revisions.
@@ -205,8 +172,7 @@ func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memo
 		}
 		var m portableMemory
 		if line.Err = decoder.Decode(text, &m); line.Err == nil {
-			line.WithPast = m.complete()
-			line.Portable, line.Err = m.line()
+			line.Portable = m.line()
 		}
 		return line, true, nil
 	}

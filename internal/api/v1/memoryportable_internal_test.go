@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/memory"
@@ -49,32 +50,30 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestALineHasAllOfItsPastOrNone(t *testing.T) {
+func TestALineCanLeaveOutItsPast(t *testing.T) {
 	t.Parallel()
-	const past = `"text":"x","createdAt":"2026-01-01T00:00:00Z","createdBy":"key_x","updatedAt":"2026-01-02T00:00:00Z","updatedBy":"key_y","revision":2`
 	list := linesOf(t, strings.NewReader(`{"subjectId":"a","text":"x"}
-{"subjectId":"a",`+past+`}
-{"subjectId":"a",`+past+`,"history":[{"text":"w","updatedAt":"2026-01-01T00:00:00Z","updatedBy":"key_x","revision":1}]}
+{"subjectId":"a","text":"x","createdAt":"2026-01-01T00:00:00Z","importedBy":"key_z"}
+{"subjectId":"a","text":"x","createdBy":"key_x","updatedAt":"2026-01-02T00:00:00Z","updatedBy":"key_y","revision":2,"history":[{"text":"w"}]}
+{"subjectId":"a","text":"x","revision":0}
+{"subjectId":"a","text":"x","history":[{"text":"w","importance":2}]}
+{"subjectId":"a","text":"x","metadata":{"a":{"b":1}}}
 `))
-	if list[0].WithPast || !list[1].WithPast || list[1].Memory.UpdatedBy != "key_y" || list[1].Memory.Revision != 2 || list[0].Err != nil || list[1].Err != nil {
-		t.Errorf("got %+v and %+v", list[0], list[1])
-	}
-	if h := list[2].History; list[2].Err != nil || len(h) != 1 || h[0].Text != "w" || h[0].UpdatedBy != "key_x" || h[0].Revision != 1 {
-		t.Errorf("got %+v", list[2])
-	}
-	for field, line := range map[string]string{
-		"createdAt":             strings.Replace(past, `"createdAt":"2026-01-01T00:00:00Z",`, "", 1),
-		"createdBy":             strings.Replace(past, `"createdBy":"key_x",`, "", 1),
-		"updatedAt":             strings.Replace(past, `"updatedAt":"2026-01-02T00:00:00Z",`, "", 1),
-		"updatedBy":             strings.Replace(past, `"updatedBy":"key_y",`, "", 1),
-		"revision":              strings.Replace(past, `,"revision":2`, "", 1),
-		"history[0].revision":   past + `,"history":[{"text":"w","updatedAt":"2026-01-01T00:00:00Z","updatedBy":"key_x"}]`,
-		"history[0].updatedAt":  past + `,"history":[{"text":"w","revision":1,"updatedBy":"key_x"}]`,
-		"history[0].importance": past + `,"history":[{"text":"w","importance":2,"updatedAt":"2026-01-01T00:00:00Z","updatedBy":"key_x","revision":1}]`,
-	} {
-		got := linesOf(t, strings.NewReader("{"+line+"}"))
-		if p, ok := problem.As(got[0].Err); !ok || p.Details.Field != field {
-			t.Errorf("without %s: %v", field, got[0].Err)
+	for i, field := range []string{"", "", "", "revision", "history[0].importance", "metadata.a"} {
+		if p, ok := problem.As(list[i].Err); field == "" && list[i].Err != nil || field != "" && (!ok || p.Details.Field != field) {
+			t.Errorf("line %d: %v, want %q", i+1, list[i].Err, field)
 		}
+	}
+	if m := list[0].Memory; !m.CreatedAt.IsZero() || m.CreatedBy != "" || m.Revision != 0 {
+		t.Errorf("got %+v", m)
+	}
+	if m := list[1].Memory; !m.CreatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || m.ImportedBy != "" {
+		t.Errorf("got %+v", m)
+	}
+	if m, h := list[2].Memory, list[2].History; m.UpdatedBy != "key_y" || m.Revision != 2 || len(h) != 1 || h[0].Text != "w" {
+		t.Errorf("got %+v and %+v", m, h)
+	}
+	if !strings.Contains(list[5].Err.Error(), "nested") {
+		t.Errorf("the error does not say what is nested: %v", list[5].Err)
 	}
 }

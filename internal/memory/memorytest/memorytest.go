@@ -11,12 +11,13 @@ import (
 )
 
 // Filled returns a revision of a memory of which every field is set, also fields that are added later. All of them differ
-// between revisions, except the ID, the owners, CreatedAt and CreatedBy. The memory expires an hour after now.
+// between revisions, except the ID, the owners, CreatedAt, CreatedBy and ImportedBy. The memory expires an hour after now.
 func Filled(t testing.TB, now time.Time, revision int64) *memory.Memory {
 	t.Helper()
 	m := &memory.Memory{
 		ID: "mem_01kakakakafkhvayayayayayay", SubjectID: "ada", AgentID: "coach", SessionID: "s-1",
-		Kind: memory.Kinds()[revision], CreatedAt: now.Add(-24 * time.Hour), CreatedBy: "usr_creator", Revision: revision,
+		Kind: memory.Kinds()[revision], CreatedAt: now.Add(-24 * time.Hour), CreatedBy: "usr_creator",
+		ImportedBy: "usr_anna", Revision: revision,
 	}
 	v := reflect.ValueOf(m).Elem()
 	for i := range v.NumField() {
