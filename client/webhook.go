@@ -16,7 +16,7 @@ type Webhook struct {
 	Description    string          `json:"description"`
 	Disabled       bool            `json:"disabled"`
 	DisabledAt     *time.Time      `json:"disabledAt"`
-	DisabledReason *string         `json:"disabledReason"` // requested, failing or gone
+	DisabledReason *string         `json:"disabledReason"` // requested, failing, gone or overloaded
 	FailingSince   *time.Time      `json:"failingSince"`
 	LastSuccessAt  *time.Time      `json:"lastSuccessAt"`
 	Secrets        []WebhookSecret `json:"secrets"` // newest first

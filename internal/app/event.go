@@ -19,22 +19,25 @@ func (s *services) assembleEvents(cfg *config.Config, deps *Deps) {
 		fresh = func() bool { return s.peers != nil && s.peers.reader.Staleness() < event.Settle }
 	}
 	s.interests = event.NewInterests(i.Store.Interests, fresh)
-	added := func() {}
+	added := func() {
+		if s.deliverer != nil {
+			s.deliverer.Wake()
+		}
+	}
+	s.events = event.NewOutbox(event.OutboxOptions{
+		Store: i.Store, Units: i.Store, Interests: s.interests, Added: added, Random: rand.Reader, Now: deps.Now,
+	})
 	if !deps.Local { // a local process is over before a receiver has answered; the next server delivers
 		s.deliverer = event.NewDeliverer(event.DelivererOptions{
-			Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Sealer: i.Binding, LogDays: cfg.Webhooks.LogDays,
+			Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, LogDays: cfg.Webhooks.LogDays,
 			Sender: sender.New(sender.Options{
 				AllowPrivate: cfg.Webhooks.AllowPrivate, Release: deps.Version, Now: deps.Now, Log: deps.Log,
 			}),
 			Now: deps.Now, Log: deps.Log,
 		})
-		added = s.deliverer.Wake
 	}
-	s.events = event.NewOutbox(event.OutboxOptions{
-		Store: i.Store, Units: i.Store, Interests: s.interests, Added: added, Random: rand.Reader, Now: deps.Now,
-	})
 	s.webhooks = event.NewService(event.Options{
-		Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Sealer: i.Binding, Shared: i.Engine.Shared(), Wait: wait,
+		Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, Shared: i.Engine.Shared(), Wait: wait,
 		Added: added, Random: rand.Reader, Now: deps.Now,
 	})
 }

@@ -187,7 +187,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		background = nil // the database does the work
 	}
 	s.documents = document.NewService(document.Options{
-		Store: i.Store, Units: i.Store, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Stored: s.indexer.Record, Pace: s.indexer.Pace,
+		Store: i.Store, Units: i.Store, Events: s.events, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Stored: s.indexer.Record, Pace: s.indexer.Pace,
 		Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})

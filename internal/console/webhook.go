@@ -29,10 +29,16 @@ var eventGroups = []struct {
 	{"Memories", []choice{
 		{"memory.created", "created"},
 		{"memory.updated", "changed"},
+		{"memory.imported", "imported"},
 		{"memory.forgotten", "erased on request"},
 		{"memory.expired", "erased after its expiry"},
 		{"subject.erased", "a person was erased"},
 	}},
+	{"Documents", []choice{
+		{"document.imported", "imported"},
+		{"document.deleted", "deleted"},
+	}},
+	{"Webhooks", []choice{{"webhook.disabled", "another webhook was disabled"}}},
 	{"Versions of the API", []choice{
 		{"version.deprecated", "the end is announced, and reminders"},
 		{"version.sunset_extended", "the sunset was moved"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"keepsake/internal/event"
 	"keepsake/internal/unit"
 )
 
@@ -20,10 +21,12 @@ const deleteAtOnce = 500
 // DeleteIDs deletes the existing documents of ids.
 func (s *Service) DeleteIDs(ctx context.Context, workspaceID string, ids []string, dryRun bool) (Deleted, error) {
 	var total Deleted
+	bulk := event.NewBulk(s.o.Events, event.DocumentDeleted, workspaceID)
+	defer bulk.End(ctx)
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for some := range slices.Chunk(ids, MaxIDs) {
 		f := Filter{IDs: some, Sort: ByID, Limit: MaxIDs}
-		if _, err := s.deleteSome(ctx, workspaceID, f, nil, dryRun, &total); err != nil {
+		if _, err := s.deleteSome(ctx, workspaceID, f, nil, dryRun, &total, bulk); err != nil {
 			return total, fmt.Errorf("delete documents: %w", err)
 		}
 	}
@@ -34,10 +37,12 @@ func (s *Service) DeleteIDs(ctx context.Context, workspaceID string, ids []strin
 // stays deleted.
 func (s *Service) DeleteSelected(ctx context.Context, workspaceID string, sel Selection, dryRun bool) (Deleted, error) {
 	var total Deleted
+	bulk := event.NewBulk(s.o.Events, event.DocumentDeleted, workspaceID)
+	defer bulk.End(ctx)
 	f := sel.filter()
 	f.Limit = deleteAtOnce
 	for {
-		next, err := s.deleteSome(ctx, workspaceID, f, sel.Metadata, dryRun, &total)
+		next, err := s.deleteSome(ctx, workspaceID, f, sel.Metadata, dryRun, &total, bulk)
 		if err != nil {
 			return total, fmt.Errorf("delete documents: %w", err)
 		}
@@ -50,7 +55,7 @@ func (s *Service) DeleteSelected(ctx context.Context, workspaceID string, sel Se
 
 // deleteSome deletes those of the documents of f that match, and adds them to total. It returns the position after which more can
 // follow; nil at the end.
-func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, metadata []Comparison, dryRun bool, total *Deleted) (next *Position, err error) {
+func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, metadata []Comparison, dryRun bool, total *Deleted, bulk *event.Bulk) (next *Position, err error) {
 	f.Brief = true
 	var done Deleted
 	work := func(ctx context.Context) error {
@@ -65,9 +70,11 @@ func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, 
 			return err
 		}
 		var ids []string
+		var items []event.Item
 		for i := range found {
 			if matchesAll(found[i].Metadata, metadata) {
 				ids = append(ids, found[i].ID)
+				items = append(items, event.Item{ID: found[i].ID, Revision: found[i].Revision})
 			}
 		}
 		if len(found) == f.Limit {
@@ -80,7 +87,7 @@ func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, 
 			return err
 		}
 		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, 0) })
-		return nil
+		return bulk.Add(ctx, items, f.IDs == nil && next == nil)
 	}
 	if dryRun {
 		err = work(ctx)

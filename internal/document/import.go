@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
@@ -74,6 +75,8 @@ type chunk struct {
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
 	index := importIndex{o: &s.o, workspaceID: workspaceID}
+	bulk := event.NewBulk(s.o.Events, event.DocumentImported, workspaceID)
+	defer bulk.End(ctx)
 	defer unit.AfterCommit(ctx, index.endPart) // also of what was stored before an error
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
@@ -83,7 +86,7 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		if err != nil {
 			return total, fmt.Errorf("read import: %w", interrupted(err, total))
 		}
-		if err := s.storeChunk(ctx, workspaceID, c, &total, &index); err != nil {
+		if err := s.storeChunk(ctx, workspaceID, c, &total, &index, bulk); err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
 		}
 		index.follow(ctx)
@@ -181,15 +184,17 @@ func (s *Service) accept(line *Line, o ImportOptions) error {
 }
 
 // storeChunk stores the valid lines of a chunk in one transaction.
-func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported, index *importIndex) error {
+func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, total *Imported, index *importIndex, bulk *event.Bulk) error {
 	var stored Imported
 	put := func(ctx context.Context) error {
 		stored = Imported{} // the transaction can run several times
-		last, err := s.putLines(ctx, workspaceID, c.lines, &stored)
-		if err == nil && last != nil {
-			unit.AfterCommit(ctx, func() { index.stored(&c, last.Change) })
+		written, err := s.putLines(ctx, workspaceID, c.lines, &stored)
+		if err != nil || len(written) == 0 {
+			return err
 		}
-		return err
+		last := written[len(written)-1]
+		unit.AfterCommit(ctx, func() { index.stored(&c, last.Change) })
+		return bulk.Add(ctx, itemsOf(written), c.done)
 	}
 	run := put
 	if c.good > 0 {
@@ -211,9 +216,9 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	return nil
 }
 
-// putLines stores and counts lines. A line that the store refuses, because the workspace is full, does not affect the
+// putLines stores and counts lines, and returns what it wrote. A line that the store refuses, because the workspace is full, does not affect the
 // others.
-func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (last *Document, err error) {
+func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (stored []*Document, err error) {
 	now, put := s.now(), Put{Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 	writes := make([]Write, 0, len(lines))
 	for i := range lines {
@@ -237,14 +242,14 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 			counts.fail(lines[i].Number, w.Refused)
 		case w.Created:
 			counts.Created++
-			last = writes[0].Document
+			stored = append(stored, writes[0].Document)
 		default:
 			counts.Replaced++
-			last = writes[0].Document
+			stored = append(stored, writes[0].Document)
 		}
 		writes, written = writes[1:], written[1:]
 	}
-	return last, nil
+	return stored, nil
 }
 
 // fail counts a line that was not imported.

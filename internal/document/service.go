@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/internal/coalesce"
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -15,6 +16,8 @@ import (
 type Options struct {
 	Store Store
 	Units unit.Runner
+	// Events records imports and deletions; nil for no events.
+	Events event.Recorder
 	// Max returns how many documents a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store; nil
 	// is no limit.
 	Max      func(workspaceID string) int64
@@ -44,6 +47,9 @@ type Service struct {
 
 // NewService returns a Service.
 func NewService(o Options) *Service {
+	if o.Events == nil {
+		o.Events = event.Discard{}
+	}
 	s := &Service{o: o}
 	s.batches = s.newBatcher()
 	return s
@@ -135,12 +141,21 @@ func (s *Service) Delete(ctx context.Context, workspaceID, id string, ifRevision
 			return err
 		}
 		unit.AfterCommit(ctx, func() { s.o.Changed(workspaceID, 0) })
-		return nil
+		return s.o.Events.Record(ctx, event.Many(event.DocumentDeleted, workspaceID, []event.Item{{ID: id}}))
 	})
 	if err != nil {
 		return fmt.Errorf("delete document: %w", err)
 	}
 	return nil
+}
+
+// itemsOf names documents in an event.
+func itemsOf(documents []*Document) []event.Item {
+	items := make([]event.Item, len(documents))
+	for i, d := range documents {
+		items[i] = event.Item{ID: d.ID, Revision: d.Revision}
+	}
+	return items
 }
 
 // now returns the current time as it is stored, so that a response is equal to what is read later.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +25,8 @@ type Deliverer struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	lanes   map[string]*lane
-	running int
+	running []*slot
+	turns   map[string]int64 // the last turns of workspaces that are sent to
 	ended   *sync.Cond
 
 	stats deliveryStats
@@ -36,6 +38,7 @@ type DelivererOptions struct {
 	Units     unit.Runner
 	Interests *Interests
 	Audit     audit.Recorder
+	Events    Recorder
 	Sealer    Sealer
 	Sender    Sender
 	LogDays   int            // how long deliveries are kept
@@ -50,15 +53,14 @@ type Sender interface {
 }
 
 const (
-	maxRunning = 32 // requests of this process
-	dueAtOnce  = 64 // webhooks that one round looks at
-	pollEvery  = time.Second
+	pollEvery = time.Second
 	// claimFor is longer than a request and the storing of its result take.
 	claimFor = 2 * time.Minute
 	// stopGrace is how long requests have to finish when the program stops.
-	stopGrace  = 5 * time.Second
-	pruneEvery = 10 * time.Minute
-	pruneChunk = 500
+	stopGrace    = 5 * time.Second
+	relieveEvery = time.Minute
+	pruneEvery   = 10 * time.Minute
+	pruneChunk   = 500
 )
 
 // NewDeliverer returns a Deliverer.
@@ -66,7 +68,7 @@ func NewDeliverer(o DelivererOptions) *Deliverer {
 	if o.Jitter == nil {
 		o.Jitter = mathrand.Float64
 	}
-	d := &Deliverer{o: o, wake: make(chan struct{}, 1), lanes: map[string]*lane{}}
+	d := &Deliverer{o: o, wake: make(chan struct{}, 1), turns: map[string]int64{}}
 	d.ended = sync.NewCond(&d.mu)
 	return d
 }
@@ -83,8 +85,9 @@ func (d *Deliverer) Wake() {
 func (d *Deliverer) Run(ctx context.Context) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	poll, prune := time.NewTicker(pollEvery), time.NewTicker(pruneEvery)
+	poll, relieve, prune := time.NewTicker(pollEvery), time.NewTicker(relieveEvery), time.NewTicker(pruneEvery)
 	defer poll.Stop()
+	defer relieve.Stop()
 	defer prune.Stop()
 	failing := false
 	for ctx.Err() == nil {
@@ -97,6 +100,10 @@ func (d *Deliverer) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-d.wake:
 		case <-poll.C:
+		case <-relieve.C:
+			if err := d.Relieve(ctx); err != nil && ctx.Err() == nil {
+				d.o.Log.Warn("looking for overloaded webhooks failed", "error", err.Error())
+			}
 		case <-prune.C:
 			if err := d.Prune(ctx); err != nil && ctx.Err() == nil {
 				d.o.Log.Warn("pruning webhook deliveries failed", "error", err.Error())
@@ -120,100 +127,92 @@ func (d *Deliverer) logFailing(err error) {
 func (d *Deliverer) Wait() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.running > 0 {
+	for len(d.running) > 0 {
 		d.ended.Wait()
 	}
 }
 
 // Round claims due deliveries and begins to send them, with the context sending. Run does so each second.
 func (d *Deliverer) Round(ctx, sending context.Context) error {
-	if !d.o.Interests.Any() {
+	if !d.o.Interests.Any() || d.full() {
 		return nil
 	}
-	due, err := d.o.Store.DueWebhooks(ctx, d.o.Now(), dueAtOnce)
+	due, err := d.o.Store.DueWebhooks(ctx, d.o.Now(), dueOfOneKind)
 	if err != nil {
 		return err
 	}
-	for _, webhookID := range due {
-		n := d.reserve(webhookID)
-		if n == 0 {
-			continue
+	reserved := d.reserve(due)
+	for len(reserved) > 0 {
+		var mine, others []*slot // of the next webhook, and the rest
+		for _, s := range reserved {
+			if s.webhookID == reserved[0].webhookID {
+				mine = append(mine, s)
+			} else {
+				others = append(others, s)
+			}
 		}
-		begun, err := d.claim(ctx, sending, webhookID, n)
-		d.release(webhookID, n-begun)
+		unused, err := d.claim(ctx, sending, mine)
+		d.release(unused...)
 		if err != nil {
+			d.release(others...)
 			return err
 		}
+		reserved = others
 	}
 	return nil
 }
 
-// reserve takes room for requests to a webhook.
-func (d *Deliverer) reserve(webhookID string) int {
+// full reports whether all senders are taken.
+func (d *Deliverer) full() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.lanes[webhookID]
-	if l == nil {
-		l = &lane{}
-		d.lanes[webhookID] = l
-	}
-	n := min(l.room(d.o.Now()), maxRunning-d.running)
-	l.running += n
-	d.running += n
-	return n
+	return len(d.running) >= maxRunning
 }
 
-// release gives back room that was not used.
-func (d *Deliverer) release(webhookID string, n int) {
-	if n == 0 {
-		return // all requests can have ended, and the lane with them
-	}
+// reserve gives free senders to webhooks that are due, in the order in which they get them.
+func (d *Deliverer) reserve(due []Due) []*slot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.lanes[webhookID]
-	l.running -= n
-	d.running -= n
-	if l.idle() {
-		delete(d.lanes, webhookID)
-	}
+	maps.DeleteFunc(d.turns, func(workspaceID string, _ int64) bool {
+		return !slices.ContainsFunc(due, func(w Due) bool { return w.WorkspaceID == workspaceID }) &&
+			!slices.ContainsFunc(d.running, func(s *slot) bool { return s.workspaceID == workspaceID })
+	})
+	list := assign(d.o.Now(), d.running, d.turns, due)
+	d.running = append(d.running, list...)
+	return list
+}
+
+// release frees senders.
+func (d *Deliverer) release(list ...*slot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running = slices.DeleteFunc(d.running, func(s *slot) bool { return slices.Contains(list, s) })
 	d.ended.Broadcast()
 }
 
-// finish counts the end of a request, and looks for the next one.
-func (d *Deliverer) finish(webhookID string, failed bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.lanes[webhookID]
-	l.ended(failed, d.o.Now())
-	d.running--
-	if l.idle() {
-		delete(d.lanes, webhookID)
-	}
-	d.ended.Broadcast()
-	d.Wake()
-}
-
-// claim claims at most n deliveries and begins to send them. It returns how many.
-func (d *Deliverer) claim(ctx, sending context.Context, webhookID string, n int) (begun int, err error) {
+// claim claims a delivery for each slot of a webhook and begins to send them. It returns the slots that it did not need.
+func (d *Deliverer) claim(ctx, sending context.Context, slots []*slot) (unused []*slot, err error) {
 	now, claim := d.o.Now(), rand.Text()
-	w, list, err := d.o.Store.ClaimDeliveries(ctx, webhookID, claim, now, now.Add(claimFor), n)
+	w, list, err := d.o.Store.ClaimDeliveries(ctx, slots[0].webhookID, claim, now, now.Add(claimFor), len(slots))
 	if err != nil || w == nil {
-		return 0, err
+		return slots, err
 	}
 	target, err := w.open(d.o.Sealer)
 	if err != nil {
-		return 0, err
+		return slots, err
 	}
 	for i := range list {
-		go d.deliver(sending, w, target, &list[i])
+		go d.deliver(sending, w, target, &list[i], slots[i])
 	}
-	return len(list), nil
+	return slots[len(list):], nil
 }
 
 // deliver sends one delivery and stores the result.
-func (d *Deliverer) deliver(ctx context.Context, w *Webhook, target *Target, one *Delivery) {
-	failed := true
-	defer func() { d.finish(w.ID, failed) }()
+func (d *Deliverer) deliver(ctx context.Context, w *Webhook, target *Target, one *Delivery, in *slot) {
+	defer func() {
+		d.release(in)
+		d.Wake()
+	}()
 	request, err := target.request(one, d.o.Now())
 	if err != nil {
 		d.o.Log.Error("signing a webhook delivery failed", "delivery", one.ID, "error", err.Error())
@@ -221,7 +220,6 @@ func (d *Deliverer) deliver(ctx context.Context, w *Webhook, target *Target, one
 	}
 	result := d.o.Sender.Send(ctx, request)
 	stopped := ctx.Err() != nil && result.Error != ""
-	failed = result.Error != "" && !stopped
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimFor/4)
 	defer cancel()
 	if stopped {
@@ -266,20 +264,73 @@ func (d *Deliverer) store(ctx context.Context, w *Webhook, one *Delivery, result
 		if err != nil || !saved || !health {
 			return err
 		}
-		if err := d.o.Store.SaveHealth(ctx, current); err != nil {
-			return err
+		if wasEnabled && current.DisabledAt != nil {
+			return d.disable(ctx, current)
 		}
-		if !wasEnabled || current.DisabledAt == nil {
-			return nil
-		}
-		reason := current.DisabledReason
-		unit.AfterCommit(ctx, func() {
-			d.o.Log.Warn("disabled a webhook", "webhook", w.ID, "workspace", w.WorkspaceID, "reason", string(reason))
-		})
-		return d.o.Audit.Record(ctx, audit.Entry{
-			Action: audit.WebhookDisabled, WorkspaceID: w.WorkspaceID, Target: w.ID, Details: map[string]string{"reason": string(reason)},
-		})
+		return d.o.Store.SaveHealth(ctx, current)
 	})
+}
+
+// disable stores that a webhook is disabled for a reason that its owner did not choose.
+func (d *Deliverer) disable(ctx context.Context, w *Webhook) error {
+	if err := d.o.Store.SaveHealth(ctx, w); err != nil {
+		return err
+	}
+	unit.AfterCommit(ctx, func() {
+		d.o.Log.Warn("disabled a webhook", "webhook", w.ID, "workspace", w.WorkspaceID, "reason", string(w.DisabledReason))
+	})
+	if err := d.o.Events.Record(ctx, w.disabled()); err != nil {
+		return err
+	}
+	return d.o.Audit.Record(ctx, audit.Entry{
+		Action: audit.WebhookDisabled, WorkspaceID: w.WorkspaceID, Target: w.ID,
+		Details: map[string]string{"reason": string(w.DisabledReason)},
+	})
+}
+
+// disabled is the event that a webhook is disabled. Only the others of its workspace get it.
+func (w *Webhook) disabled() Event {
+	return Event{
+		Type: WebhookDisabled, WorkspaceID: w.WorkspaceID,
+		Data: map[string]any{"webhookId": w.ID, "reason": string(w.DisabledReason)},
+	}
+}
+
+// A webhook is overloaded with more than MaxPending deliveries that wait, or with more than MaxLatePending if the first of them
+// waits for longer than MaxLate.
+const (
+	MaxPending     = 100_000
+	MaxLatePending = 10_000
+	MaxLate        = time.Hour
+)
+
+// Relieve disables webhooks that are overloaded.
+func (d *Deliverer) Relieve(ctx context.Context) error {
+	if !d.o.Interests.Any() {
+		return nil
+	}
+	list, err := d.o.Store.OverloadedWebhooks(ctx, MaxPending, MaxLatePending, d.o.Now().Add(-MaxLate))
+	if err != nil {
+		return err
+	}
+	for _, webhookID := range list {
+		err := d.o.Units.Run(ctx, func(ctx context.Context) error {
+			w, err := d.o.Store.HoldWebhook(ctx, webhookID)
+			if p, ok := problem.As(err); ok && p.Kind == problem.NotFound || err == nil && w.DisabledAt != nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			now := d.o.Now().UTC()
+			w.DisabledAt, w.DisabledReason = &now, DisabledOverloaded
+			return d.disable(ctx, w)
+		})
+		if err != nil {
+			return fmt.Errorf("disable an overloaded webhook: %w", err)
+		}
+	}
+	return nil
 }
 
 // Prune removes old deliveries and names, and interests that no webhook has any more.

@@ -27,7 +27,7 @@ func (s *Service) Ping(ctx context.Context, p *auth.Principal, webhookID string)
 		}
 		d = &Delivery{
 			ID: id.At(id.Delivery, s.o.Now(), s.o.Random), WebhookID: w.ID, WorkspaceID: w.WorkspaceID, EventID: eventID, Type: Ping,
-			Payload: payload, State: Pending, CreatedAt: now, DueAt: &now,
+			Payload: payload, State: Pending, CreatedAt: now, PendingSince: now, DueAt: &now,
 		}
 		if err := s.o.Store.AddDeliveries(ctx, []Delivery{*d}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Service) Replay(ctx context.Context, p *auth.Principal, webhookID, deli
 		if claim != "" && d.DueAt != nil && now.Before(*d.DueAt) {
 			return errSending
 		}
-		d.State, d.DueAt, d.Claim, d.Tries, d.TriesSince, d.FinishedAt = Pending, &now, "", 0, nil, nil
+		d.State, d.PendingSince, d.DueAt, d.Claim, d.Tries, d.TriesSince, d.FinishedAt = Pending, now, &now, "", 0, nil, nil
 		saved, err := s.o.Store.SaveDelivery(ctx, d, claim)
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@
 // An event holds IDs, numbers, times and fixed words. It never holds text that a client stored, and never the ID of a subject.
 //
 // A change and its events commit together: Outbox adds one delivery for each webhook that wants an event to the transaction of
-// the change. A Deliverer sends them until the receiver accepts them, at least once and in no particular order.
+// the change. What one request does with many records is one event, also if it takes several transactions: see Bulk. A Deliverer sends them until the receiver accepts them, at least once and in no particular order.
 package event
 
 import (
@@ -36,6 +36,10 @@ const (
 	MemoryForgotten         Type = "memory.forgotten"
 	MemoryExpired           Type = "memory.expired"
 	SubjectErased           Type = "subject.erased"
+	MemoryImported          Type = "memory.imported"
+	DocumentImported        Type = "document.imported"
+	DocumentDeleted         Type = "document.deleted"
+	WebhookDisabled         Type = "webhook.disabled"
 )
 
 // Ping is the type of a test delivery. No webhook subscribes to it.
@@ -46,7 +50,8 @@ const Ping Type = "webhook.ping"
 var Types = []Type{
 	APIKeyCreated, APIKeyRotated, APIKeyRotationCompleted, APIKeyDisabled, APIKeyExpiring, APIKeyExpired, APIKeyRevoked,
 	RevokedAPIKeyUsed, QuotaThresholdReached, VersionDeprecated, VersionSunsetExtended, VersionSunset, VersionRetired,
-	MemoryCreated, MemoryUpdated, MemoryForgotten, MemoryExpired, SubjectErased,
+	MemoryCreated, MemoryUpdated, MemoryForgotten, MemoryExpired, SubjectErased, MemoryImported, DocumentImported, DocumentDeleted,
+	WebhookDisabled,
 }
 
 // TypeSet is a set of types.
@@ -92,6 +97,8 @@ type Event struct {
 	// Once names an event that several processes can record, or one process more than once: only the first event with the name
 	// is stored. The name is kept for OnceKept. Empty: no such name.
 	Once string
+
+	part *part // of a Bulk
 }
 
 // OnceKept is how long the name of an Event.Once is kept.

@@ -30,10 +30,27 @@ type OutboxOptions struct {
 type OutboxStore interface {
 	// Subscribers lists the webhooks of a workspace that are not disabled; those of all workspaces if the ID is empty.
 	Subscribers(ctx context.Context, workspaceID string) ([]Subscriber, error)
-	// AddDeliveries adds deliveries.
+	// AddDeliveries adds deliveries. Those of one event and workspace have one payload, which is stored once.
 	AddDeliveries(ctx context.Context, list []Delivery) error
+	// ExtendEvent replaces the payload of an event whose deliveries are all claimed by e.Claim, and makes them due at e.DueAt.
+	// Otherwise it changes no payload, makes those that are due now, and reports false.
+	ExtendEvent(ctx context.Context, e Extension) (kept bool, err error)
+	// ReleaseEvent makes the deliveries of an event due that are claimed by claim.
+	ReleaseEvent(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error
 	// AddOnce adds the name of an Event.Once, and reports whether it is new.
 	AddOnce(ctx context.Context, name string, at time.Time) (first bool, err error)
+}
+
+// Extension says how an event becomes longer whose deliveries wait.
+type Extension struct {
+	WorkspaceID string
+	EventID     string
+	Payload     string
+	Deliveries  int    // how many there are
+	Claim       string // that they have
+	NextClaim   string // that they get
+	DueAt       time.Time
+	Now         time.Time
 }
 
 // Subscriber is a webhook that gets events.
@@ -61,6 +78,9 @@ type pendingKey struct{}
 
 // Record implements Recorder.
 func (o *Outbox) Record(ctx context.Context, e Event) error {
+	if e.part != nil {
+		return o.gather(ctx, e.part)
+	}
 	if e.Once == "" && !o.o.Interests.want(&e) {
 		return nil
 	}
@@ -89,15 +109,40 @@ func (o *Outbox) record(ctx context.Context, e Event) error {
 	return nil
 }
 
-// write adds the deliveries of events. The webhooks are read in the transaction, so that the memory of Interests decides nothing
-// but whether to look.
+// write adds the deliveries of events.
 func (o *Outbox) write(ctx context.Context, list []recorded) error {
 	list, err := o.first(ctx, list)
 	if err != nil {
 		return err
 	}
+	deliveries, err := o.deliveries(ctx, list)
+	if err != nil {
+		return err
+	}
+	return o.add(ctx, deliveries)
+}
+
+func (o *Outbox) add(ctx context.Context, list []Delivery) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := o.o.Store.AddDeliveries(ctx, list); err != nil {
+		return err
+	}
+	o.added(ctx)
+	return nil
+}
+
+func (o *Outbox) added(ctx context.Context) {
+	if o.o.Added != nil {
+		unit.AfterCommit(ctx, o.o.Added)
+	}
+}
+
+// deliveries returns the deliveries of events. The webhooks are read in the transaction, so that the memory of Interests decides
+// nothing but whether to look.
+func (o *Outbox) deliveries(ctx context.Context, list []recorded) (deliveries []Delivery, err error) {
 	subscribers := map[string][]Subscriber{}
-	var deliveries []Delivery
 	for i := range list {
 		e := &list[i]
 		if !o.o.Interests.want(&e.Event) {
@@ -106,31 +151,24 @@ func (o *Outbox) write(ctx context.Context, list []recorded) error {
 		wanting, ok := subscribers[e.WorkspaceID]
 		if !ok {
 			if wanting, err = o.o.Store.Subscribers(ctx, e.WorkspaceID); err != nil {
-				return err
+				return nil, err
 			}
 			subscribers[e.WorkspaceID] = wanting
 		}
+		payloads := map[string]string{} // by workspace
 		for _, s := range wanting {
 			if !s.Types.Has(e.Type) {
 				continue
 			}
-			d, err := o.delivery(e, s)
-			if err != nil {
-				return err
+			if payloads[s.WorkspaceID] == "" {
+				if payloads[s.WorkspaceID], err = payloadOf(e.id, s.WorkspaceID, &e.Event); err != nil {
+					return nil, err
+				}
 			}
-			deliveries = append(deliveries, *d)
+			deliveries = append(deliveries, o.delivery(e, s, payloads[s.WorkspaceID]))
 		}
 	}
-	if len(deliveries) == 0 {
-		return nil
-	}
-	if err := o.o.Store.AddDeliveries(ctx, deliveries); err != nil {
-		return err
-	}
-	if o.o.Added != nil {
-		unit.AfterCommit(ctx, o.o.Added)
-	}
-	return nil
+	return deliveries, nil
 }
 
 // first removes the events that were recorded before under the same name. Names are added in one order, so that transactions
@@ -160,16 +198,12 @@ func (o *Outbox) first(ctx context.Context, list []recorded) ([]recorded, error)
 	return rest, nil
 }
 
-func (o *Outbox) delivery(e *recorded, to Subscriber) (*Delivery, error) {
-	payload, err := payloadOf(e.id, to.WorkspaceID, &e.Event)
-	if err != nil {
-		return nil, err
-	}
+func (o *Outbox) delivery(e *recorded, to Subscriber, payload string) Delivery {
 	now := o.o.Now().UTC()
-	return &Delivery{
+	return Delivery{
 		ID: id.At(id.Delivery, now, o.o.Random), WebhookID: to.WebhookID, WorkspaceID: to.WorkspaceID,
-		EventID: e.id, Type: e.Type, Payload: payload, State: Pending, CreatedAt: now, DueAt: &now,
-	}, nil
+		EventID: e.id, Type: e.Type, Payload: payload, State: Pending, CreatedAt: now, PendingSince: now, DueAt: &now,
+	}
 }
 
 // payloadOf is the body of the requests that deliver an event.

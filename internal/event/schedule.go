@@ -68,16 +68,10 @@ func (d *Delivery) apply(w *Webhook, r Result, now time.Time, jitter float64) (h
 	d.Claim = ""
 	d.Attempts = append(slices.Clone(d.Attempts), Attempt{At: now, Status: r.Status, Error: string(r.Error), Duration: r.Duration})
 	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxAttempts):]
+	health = w.observe(r, now)
 	if r.Error == "" {
 		d.State, d.DueAt, d.FinishedAt = Delivered, nil, &now
-		health = w.FailingSince != nil || w.LastSuccessAt == nil || now.Sub(*w.LastSuccessAt) >= successEvery
-		if health {
-			w.FailingSince, w.LastSuccessAt = nil, &now
-		}
 		return health
-	}
-	if w.FailingSince == nil {
-		w.FailingSince, health = &now, true
 	}
 	if at, ok := retryAt(now, d.Tries, jitter, r.RetryAfter); ok && r.Status != statusGone {
 		d.DueAt = &at
@@ -92,48 +86,38 @@ func (d *Delivery) apply(w *Webhook, r Result, now time.Time, jitter float64) (h
 		reason = DisabledFailing
 	}
 	if reason != "" && w.DisabledAt == nil {
-		w.DisabledAt, w.DisabledReason, health = &now, reason, true
+		w.DisabledAt, w.DisabledReason = &now, reason
 	}
 	return health
 }
 
-// lane limits the requests to one webhook, so that receivers that do not respond keep nothing from the others.
-type lane struct {
-	running  int
-	failures int // since the last success
-	until    time.Time
-}
+// SlowAfter is from when on a response is slow.
+const SlowAfter = 2 * time.Second
 
+// After pauseFrom failures without a success between them, nothing is sent for a while, which doubles with each further one.
 const (
-	laneRequests = 4
-	lanePauses   = 3 // failures before the first pause
-	lanePause    = 5 * time.Second
-	lanePauseMax = time.Minute
+	pauseFrom = 3
+	pauseMin  = 5 * time.Second
+	pauseMax  = time.Minute
 )
 
-// room returns how many requests can begin now.
-func (l *lane) room(now time.Time) int {
-	switch {
-	case now.Before(l.until):
-		return 0
-	case l.failures > 0:
-		return max(0, 1-l.running)
-	default:
-		return max(0, laneRequests-l.running)
+// observe adds the result of an attempt to what is known of a receiver, and reports whether that changed.
+func (w *Webhook) observe(r Result, now time.Time) (changed bool) {
+	slow := r.Error == ErrTimeout || r.Duration >= SlowAfter
+	changed = slow != w.Slow
+	w.Slow = slow
+	if r.Error == "" {
+		if w.FailingSince != nil || w.Failures > 0 || w.LastSuccessAt == nil || now.Sub(*w.LastSuccessAt) >= successEvery {
+			w.FailingSince, w.Failures, w.PausedUntil, w.LastSuccessAt, changed = nil, 0, nil, &now, true
+		}
+		return changed
 	}
+	if w.FailingSince == nil {
+		w.FailingSince = &now
+	}
+	if w.Failures++; w.Failures >= pauseFrom {
+		until := now.Add(min(pauseMin<<min(w.Failures-pauseFrom, 10), pauseMax))
+		w.PausedUntil = &until
+	}
+	return true
 }
-
-// ended counts the end of a request.
-func (l *lane) ended(failed bool, now time.Time) {
-	l.running--
-	if !failed {
-		l.failures, l.until = 0, time.Time{}
-		return
-	}
-	if l.failures++; l.failures >= lanePauses {
-		l.until = now.Add(min(lanePause<<min(l.failures-lanePauses, 10), lanePauseMax))
-	}
-}
-
-// idle reports whether the lane is like a new one.
-func (l *lane) idle() bool { return l.running == 0 && l.failures == 0 }

@@ -98,7 +98,7 @@ func TestHealthIsWrittenOnlyWhenItChanges(t *testing.T) {
 	} {
 		got = append(got, (&Delivery{}).apply(w, step.result, noon.Add(step.after), 0))
 	}
-	if diff := cmp.Diff([]bool{true, false, true, false, true, true}, got); diff != "" {
+	if diff := cmp.Diff([]bool{true, false, true, true, true, true}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -115,31 +115,44 @@ func TestOnlyTheNewestAttemptsAreKept(t *testing.T) {
 	}
 }
 
-func TestFailingReceiverGetsOneRequestAtATime(t *testing.T) {
+func TestAFailingReceiverIsPaused(t *testing.T) {
 	t.Parallel()
-	l := &lane{}
-	var rooms []int
-	rooms = append(rooms, l.room(noon))
-	for i := range 4 {
-		l.running++
-		l.ended(true, noon)
-		rooms = append(rooms, l.room(noon))
-		if i >= 2 {
-			rooms = append(rooms, l.room(l.until))
+	w := &Webhook{}
+	var pauses []time.Duration
+	for range 8 {
+		w.observe(Result{Status: 500, Error: ErrStatus}, noon)
+		pause := time.Duration(0)
+		if w.PausedUntil != nil {
+			pause = w.PausedUntil.Sub(noon)
 		}
+		pauses = append(pauses, pause/time.Second)
 	}
-	l.running++
-	l.ended(false, noon)
-	rooms = append(rooms, l.room(noon))
-	if diff := cmp.Diff([]int{4, 1, 1, 0, 1, 0, 1, 4}, rooms); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0, 0, 5, 10, 20, 40, 60, 60}, pauses); diff != "" {
 		t.Error(diff)
 	}
 	for range 100 {
-		l.running++
-		l.ended(true, noon)
+		w.observe(Result{Status: 500, Error: ErrStatus}, noon)
 	}
-	if pause := l.until.Sub(noon); pause != lanePauseMax {
+	if pause := w.PausedUntil.Sub(noon); pause != pauseMax {
 		t.Errorf("a pause of %s", pause)
+	}
+	if !w.observe(Result{Status: 200}, noon) || w.PausedUntil != nil || w.Failures != 0 {
+		t.Errorf("after a success: %+v", w)
+	}
+}
+
+func TestAReceiverIsSlowUntilItIsNot(t *testing.T) {
+	t.Parallel()
+	w := &Webhook{}
+	var got []bool
+	for _, r := range []Result{
+		{Status: 200, Duration: SlowAfter - 1}, {Status: 200, Duration: SlowAfter}, {Error: ErrTimeout}, {Error: ErrConnection}, {Status: 200},
+	} {
+		w.observe(r, noon)
+		got = append(got, w.Slow)
+	}
+	if diff := cmp.Diff([]bool{false, true, true, false, false}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -167,18 +180,5 @@ func TestURLsAreChecked(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
-	}
-}
-
-func TestRequestsCanEndBeforeTheRoundDoes(t *testing.T) {
-	t.Parallel()
-	d := NewDeliverer(DelivererOptions{Now: func() time.Time { return time.Unix(0, 0) }})
-	n := d.reserve("whk_a")
-	for range n {
-		d.finish("whk_a", false)
-	}
-	d.release("whk_a", 0)
-	if n == 0 || d.running != 0 || len(d.lanes) != 0 {
-		t.Errorf("%d requests were reserved, %d run, and there are %d lanes", n, d.running, len(d.lanes))
 	}
 }

@@ -34,6 +34,7 @@ type Options struct {
 	Units     unit.Runner
 	Interests *Interests
 	Audit     audit.Recorder
+	Events    Recorder
 	Sealer    Sealer
 	// Shared says that other processes write to the store. New webhooks then wait until those know of them.
 	Shared bool
@@ -127,7 +128,7 @@ func (s *Service) Create(ctx context.Context, p *auth.Principal, d Draft) (*Crea
 	now := s.stamp()
 	w := &Webhook{
 		ID: id.At(id.Webhook, s.o.Now(), s.o.Random), WorkspaceID: p.WorkspaceID, Types: d.Types, Description: d.Description,
-		CreatedAt: now, CreatedBy: p.Actor(), UpdatedAt: now, Revision: 1,
+		EnabledAt: now, CreatedAt: now, CreatedBy: p.Actor(), UpdatedAt: now, Revision: 1,
 	}
 	target := &Target{URL: d.URL, Secrets: []Secret{newSecret(s.o.Random, now)}}
 	if err := w.seal(s.o.Sealer, target); err != nil {
@@ -276,7 +277,13 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, webhookID strin
 		return nil, err
 	}
 	return s.update(ctx, p, webhookID, ifRevision, audit.WebhookChanged, c.details(), func(ctx context.Context, w *Webhook, t *Target, now time.Time) error {
+		wasEnabled := w.DisabledAt == nil
 		c.apply(w, t, now)
+		if wasEnabled && w.DisabledAt != nil {
+			if err := s.o.Events.Record(ctx, w.disabled()); err != nil {
+				return err
+			}
+		}
 		return s.widen(ctx, w.WorkspaceID, w.Wants())
 	})
 }
@@ -313,8 +320,11 @@ func (c *Change) apply(w *Webhook, t *Target, now time.Time) {
 		if *c.Disabled {
 			w.DisabledAt, w.DisabledReason = &now, DisabledByUser
 		} else {
-			w.FailingSince = nil // it gets as much time as a new webhook
+			w.FailingSince, w.EnabledAt = nil, now // it gets as much time as a new webhook
 		}
+	}
+	if c.URL != nil || c.Disabled != nil && !*c.Disabled { // the receiver can be another one now
+		w.Failures, w.PausedUntil, w.Slow = 0, nil, false
 	}
 }
 
@@ -371,7 +381,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, webhookID strin
 	return s.record(updated)
 }
 
-// Delete removes a webhook with its deliveries.
+// Delete removes a webhook with its deliveries. Those that are too many for one request are removed later.
 func (s *Service) Delete(ctx context.Context, p *auth.Principal, webhookID string, ifRevision revision.Expected) error {
 	err := s.o.Units.Run(ctx, func(ctx context.Context) error {
 		w, err := s.visible(ctx, p, webhookID)
@@ -389,8 +399,17 @@ func (s *Service) Delete(ctx context.Context, p *auth.Principal, webhookID strin
 	if err != nil {
 		return fmt.Errorf("delete webhook: %w", err)
 	}
+	for range removeChunks {
+		n, err := s.o.Store.RemoveDeliveries(ctx, webhookID, pruneChunk)
+		if err != nil || n < pruneChunk {
+			break // the Deliverer removes what is left
+		}
+	}
 	return nil
 }
+
+// removeChunks is how many transactions a request uses to remove deliveries.
+const removeChunks = 20
 
 // Rotation says how to rotate a secret.
 type Rotation struct {

@@ -42,7 +42,7 @@ func (d *Deliverer) Stats() Stats {
 	s := Stats{Delivered: d.stats.delivered.Load(), Failed: d.stats.failed.Load(), GivenUp: d.stats.givenUp.Load()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s.Running = int64(d.running)
+	s.Running = int64(len(d.running))
 	return s
 }
 

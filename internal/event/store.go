@@ -33,7 +33,7 @@ type webhookStore interface {
 	ListWebhooks(ctx context.Context, workspaceID, before string, limit int) ([]Webhook, error)
 	// UpdateWebhook stores a change of the revision before w.Revision; else it returns problem.RevisionMismatch.
 	UpdateWebhook(ctx context.Context, w *Webhook) error
-	// DeleteWebhook removes a webhook. PruneDeliveries removes its deliveries.
+	// DeleteWebhook removes a webhook. RemoveDeliveries and PruneDeliveries remove its deliveries.
 	DeleteWebhook(ctx context.Context, workspaceID, id string) error
 }
 
@@ -52,17 +52,23 @@ type deliveryStore interface {
 	Delivery(ctx context.Context, webhookID, id string) (*Delivery, error)
 	// ListDeliveries lists deliveries, newest first.
 	ListDeliveries(ctx context.Context, webhookID string, f DeliveryFilter) ([]Delivery, error)
-	// PruneDeliveries removes at most limit deliveries that were created before a time or whose webhook is gone, and returns how
-	// many it removed.
+	// PruneDeliveries removes at most limit deliveries that were created before a time or whose webhook is gone, with the payloads
+	// that no other delivery has, and returns how many it removed.
 	PruneDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
+	// RemoveDeliveries removes at most limit deliveries of a webhook like PruneDeliveries.
+	RemoveDeliveries(ctx context.Context, webhookID string, limit int) (int, error)
 	// PruneOnce removes names of AddOnce that are older.
 	PruneOnce(ctx context.Context, before time.Time) error
 }
 
 // queueStore lets processes share the work.
 type queueStore interface {
-	// DueWebhooks lists webhooks that are not disabled and have a delivery that is due, the longest waiting ones first.
-	DueWebhooks(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// DueWebhooks lists webhooks that are neither disabled nor paused and have a delivery that is due: at most limit that are
+	// failing or slow, and as many others. Of each kind, it begins with the longest waiting one of each workspace.
+	DueWebhooks(ctx context.Context, now time.Time, limit int) ([]Due, error)
+	// OverloadedWebhooks lists webhooks that are not disabled and have more than most pending deliveries, or more than late if
+	// one of them, and the webhook's being enabled, is older than since.
+	OverloadedWebhooks(ctx context.Context, most, late int, since time.Time) ([]string, error)
 	// Backlog counts what waits in the outbox, up to a maximum.
 	Backlog(ctx context.Context, max int) (Backlog, error)
 	// ClaimDeliveries makes due deliveries of a webhook due at until and sets their Claim, so that no other process sends them
@@ -71,7 +77,7 @@ type queueStore interface {
 	// SaveDelivery stores the state, attempts and due time of a delivery whose Claim in the store is claim. saved is false if it
 	// is not: another process took it over, or it was removed.
 	SaveDelivery(ctx context.Context, d *Delivery, claim string) (saved bool, err error)
-	// SaveHealth stores the FailingSince and LastSuccessAt of a webhook, and if it is disabled by w and was not before, also that
+	// SaveHealth stores what is known of the receiver of a webhook, and if it is disabled by w and was not before, also that
 	// with the next revision.
 	SaveHealth(ctx context.Context, w *Webhook) error
 	// HoldWebhook locks a webhook of any workspace until the transaction ends, and reads it.

@@ -14,6 +14,10 @@ type Webhook struct {
 	DisabledReason DisabledReason
 	FailingSince   *time.Time // the first failure after the last delivery that succeeded
 	LastSuccessAt  *time.Time
+	Failures       int        // attempts that failed since the last success
+	PausedUntil    *time.Time // nothing is sent before, because of them
+	Slow           bool       // the last response took SlowAfter or longer, or did not come in time
+	EnabledAt      time.Time  // since when it is enabled, if it is
 
 	CreatedAt time.Time
 	CreatedBy string
@@ -37,6 +41,8 @@ const (
 	DisabledByUser  DisabledReason = "requested"
 	DisabledFailing DisabledReason = "failing" // nothing was delivered for as long as retries last
 	DisabledGone    DisabledReason = "gone"    // the receiver answered 410
+	// DisabledOverloaded: more deliveries waited than MaxPending, or than MaxLatePending and for longer than MaxLate.
+	DisabledOverloaded DisabledReason = "overloaded"
 )
 
 // State is how far a delivery is.
@@ -59,6 +65,8 @@ type Delivery struct {
 	Payload     string
 	State       State
 	CreatedAt   time.Time
+	// PendingSince is when a delivery was created or last replayed.
+	PendingSince time.Time
 
 	// DueAt is the time of the next attempt of a pending delivery. While a process sends it, DueAt is the time at which another
 	// one can take it over, and Claim identifies the process's attempt.

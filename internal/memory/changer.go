@@ -74,7 +74,7 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 		return nil, fmt.Errorf("change memory: %w", err)
 	}
 	by := callerOf(ctx, p)
-	err = c.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) ([]*subjectWrites, error) {
+	err = c.committer.commit(ctx, p.WorkspaceID, states, c.committer.events.each, func(ctx context.Context, left room) ([]*subjectWrites, error) {
 		base, err := c.store.Memory(ctx, p.WorkspaceID, id, visibilityOf(c.lookup, p), c.now())
 		if err != nil {
 			return nil, err

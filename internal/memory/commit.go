@@ -11,7 +11,6 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
-	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
 	"keepsake/internal/unit"
@@ -193,9 +192,9 @@ func keyError(err error) error {
 	return fmt.Errorf("get a data key: %w", err)
 }
 
-// commit locks subjects, calls decide, and writes and logs what it returns, all in one transaction.
+// commit locks subjects, calls decide, and writes, logs and reports what it returns, all in one transaction.
 func (c *committer) commit(
-	ctx context.Context, workspaceID string, states map[Hash]*subjectState,
+	ctx context.Context, workspaceID string, states map[Hash]*subjectState, tell report,
 	decide func(ctx context.Context, left room) ([]*subjectWrites, error),
 ) error {
 	err := c.units.Run(ctx, func(ctx context.Context) error {
@@ -218,7 +217,7 @@ func (c *committer) commit(
 		if err != nil {
 			return err
 		}
-		return c.apply(ctx, workspaceID, locked, writes)
+		return c.apply(ctx, workspaceID, locked, writes, tell)
 	})
 	if errors.Is(err, ErrStale) {
 		c.dropGenerations(states)
@@ -229,8 +228,8 @@ func (c *committer) commit(
 	return err
 }
 
-// apply writes and logs writes. locked are the rows of their subjects.
-func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Hash]*SubjectRow, writes []*subjectWrites) error {
+// apply writes, logs and reports writes. locked are the rows of their subjects.
+func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Hash]*SubjectRow, writes []*subjectWrites, tell report) error {
 	now := c.now.stored()
 	var all subjectWrites
 	var save, count []*SubjectRow // subjects that are written first in their generation, and others
@@ -267,10 +266,7 @@ func (c *committer) apply(ctx context.Context, workspaceID string, locked map[Ha
 			}
 		}
 	}
-	if err := c.events.record(ctx, event.MemoryCreated, workspaceID, all.insert); err != nil {
-		return err
-	}
-	return c.events.record(ctx, event.MemoryUpdated, workspaceID, all.replace)
+	return tell(ctx, workspaceID, all.insert, all.replace)
 }
 
 // add counts writes as the next change of a subject.

@@ -8,7 +8,6 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
-	"keepsake/internal/event"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -42,7 +41,7 @@ func (e *Eraser) Delete(ctx context.Context, p *auth.Principal, id string, ifRev
 		if !ifRevision.Allows(current.Revision) {
 			return problem.RevisionMismatch()
 		}
-		return e.rows.erase(ctx, p, m.SubjectID, subject, []*Row{current}, audit.MemoryErasedOne)
+		return e.rows.erase(ctx, p, m.SubjectID, subject, []*Row{current}, audit.MemoryErasedOne, e.rows.events.forgotten)
 	})
 	if err != nil {
 		return fmt.Errorf("erase memory: %w", err)
@@ -82,8 +81,8 @@ func (e *rowEraser) lock(ctx context.Context, workspaceID string, subject Hash) 
 	return rows[0], nil
 }
 
-// erase erases memories of a subject whose row is locked, and records the action.
-func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID string, subject *SubjectRow, rows []*Row, action audit.Action) error {
+// erase erases memories of a subject whose row is locked, and records and tells the action.
+func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID string, subject *SubjectRow, rows []*Row, action audit.Action, tell reportErased) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -110,11 +109,7 @@ func (e *rowEraser) erase(ctx context.Context, p *auth.Principal, subjectID stri
 	if err := e.store.SaveMemorySubjectCounts(ctx, p.WorkspaceID, []*SubjectRow{subject}); err != nil {
 		return err
 	}
-	what := event.MemoryForgotten
-	if action == audit.MemoryExpired {
-		what = event.MemoryExpired
-	}
-	if err := e.events.record(ctx, what, p.WorkspaceID, rows); err != nil {
+	if err := tell(ctx, p.WorkspaceID, rows); err != nil {
 		return err
 	}
 	if action == audit.MemoryExpired {

@@ -11,6 +11,53 @@ import (
 // eventLog records events about memories. They hold IDs and revisions, and nothing of a memory or about its subject.
 type eventLog struct{ to event.Recorder }
 
+// itemsOf names memories in an event.
+func itemsOf(rows []*Row) []event.Item {
+	items := make([]event.Item, len(rows))
+	for i, r := range rows {
+		items[i] = event.Item{ID: r.ID, Revision: r.Revision}
+	}
+	return items
+}
+
+// report records the events of a write in its transaction.
+type report func(ctx context.Context, workspaceID string, created, changed []*Row) error
+
+// each reports each memory by an event of its own.
+func (l eventLog) each(ctx context.Context, workspaceID string, created, changed []*Row) error {
+	if err := l.record(ctx, event.MemoryCreated, workspaceID, created); err != nil {
+		return err
+	}
+	return l.record(ctx, event.MemoryUpdated, workspaceID, changed)
+}
+
+// together reports those that were created by one event, and those that were changed by another.
+func (l eventLog) together(ctx context.Context, workspaceID string, created, changed []*Row) error {
+	for _, e := range []struct {
+		what event.Type
+		rows []*Row
+	}{{event.MemoryCreated, created}, {event.MemoryUpdated, changed}} {
+		if len(e.rows) == 0 {
+			continue
+		}
+		if err := l.to.Record(ctx, event.Many(e.what, workspaceID, itemsOf(e.rows))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportErased records the events of an erasure in its transaction.
+type reportErased func(ctx context.Context, workspaceID string, rows []*Row) error
+
+// forgotten reports memories that were erased one by one.
+func (l eventLog) forgotten(ctx context.Context, workspaceID string, rows []*Row) error {
+	return l.record(ctx, event.MemoryForgotten, workspaceID, rows)
+}
+
+// eachUpTo is how many items a batch has at most whose memories are reported one by one.
+const eachUpTo = 20
+
 // record records one event for each memory, in the transaction of ctx.
 func (l eventLog) record(ctx context.Context, what event.Type, workspaceID string, rows []*Row) error {
 	for _, r := range rows {

@@ -10,6 +10,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/fairshare"
 	"keepsake/internal/id"
 	"keepsake/internal/problem"
@@ -236,10 +237,12 @@ func (f *Forgetter) Forget(ctx context.Context, p *auth.Principal, subjectID, pl
 	}
 	var done progress
 	forgotten := 0
+	bulk := event.NewBulk(f.rows.events.to, event.MemoryForgotten, p.WorkspaceID)
+	defer bulk.End(ctx)
 	for first := true; first || done.left; first = false {
 		start := done.next // the transaction can run several times
 		err := f.units.Run(ctx, func(ctx context.Context) (err error) {
-			done, err = f.eraseSome(ctx, p, row, subject, subjectID, planID, start)
+			done, err = f.eraseSome(ctx, p, row, subject, subjectID, planID, start, bulk)
 			return err
 		})
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound && !first && !unit.Running(ctx) {
@@ -261,7 +264,7 @@ type progress struct {
 }
 
 // eraseSome erases the next memories of a plan. It locks the subject before the plan, like an erasure of the subject.
-func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *SubjectRow, subject Hash, subjectID, planID string, start int) (progress, error) {
+func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *SubjectRow, subject Hash, subjectID, planID string, start int, bulk *event.Bulk) (progress, error) {
 	if row != nil {
 		locked, err := f.rows.lock(ctx, p.WorkspaceID, subject)
 		if err != nil {
@@ -288,7 +291,9 @@ func (f *Forgetter) eraseSome(ctx context.Context, p *auth.Principal, row *Subje
 		return done, err
 	}
 	done.erased = len(rows)
-	return done, f.rows.erase(ctx, p, subjectID, row, rows, audit.MemoryForgotten)
+	return done, f.rows.erase(ctx, p, subjectID, row, rows, audit.MemoryForgotten, func(ctx context.Context, _ string, rows []*Row) error {
+		return bulk.Add(ctx, itemsOf(rows), !done.left)
+	})
 }
 
 // check validates a Forget.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/problem"
 )
 
@@ -51,6 +53,8 @@ const (
 // that a repeated request does not create new ones. After an error, the chunks before it remain stored.
 func (i *Importer) Import(ctx context.Context, p *auth.Principal, lines Lines, requireID bool) (Imported, error) {
 	var total Imported
+	bulk := event.NewBulk(i.committer.events.to, event.MemoryImported, p.WorkspaceID)
+	defer bulk.End(ctx)
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return total, fmt.Errorf("import: %w", err)
@@ -60,7 +64,9 @@ func (i *Importer) Import(ctx context.Context, p *auth.Principal, lines Lines, r
 		if chunk, done, err = i.readChunk(ctx, p, lines, requireID); err != nil {
 			return total, fmt.Errorf("read import: %w", interrupted(err, total))
 		}
-		counts, err := i.importChunk(ctx, p, chunk)
+		counts, err := i.importChunk(ctx, p, chunk, func(ctx context.Context, _ string, created, changed []*Row) error {
+			return bulk.Add(ctx, itemsOf(slices.Concat(created, changed)), done)
+		})
 		if err != nil {
 			return total, fmt.Errorf("store a chunk of an import: %w", err)
 		}
@@ -89,7 +95,7 @@ func (i *Importer) readChunk(ctx context.Context, p *auth.Principal, lines Lines
 }
 
 // importChunk stores the valid lines of a chunk. If a subject is erased meanwhile, it tries again.
-func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*importLine) (counts Imported, err error) {
+func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*importLine, tell report) (counts Imported, err error) {
 	names := map[Hash]string{}
 	for _, line := range chunk {
 		if line.err == nil {
@@ -104,13 +110,13 @@ func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*
 		return counts, nil
 	}
 	err = retry(func() (err error) {
-		counts, err = i.storeChunk(ctx, p, chunk, names)
+		counts, err = i.storeChunk(ctx, p, chunk, names, tell)
 		return err
 	})
 	return counts, err
 }
 
-func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*importLine, names map[Hash]string) (counts Imported, err error) {
+func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*importLine, names map[Hash]string, tell report) (counts Imported, err error) {
 	states, err := i.committer.load(ctx, p.WorkspaceID, names)
 	if err != nil {
 		return counts, err
@@ -126,7 +132,7 @@ func (i *Importer) storeChunk(ctx context.Context, p *auth.Principal, chunk []*i
 			return counts, err
 		}
 	}
-	err = i.committer.commit(ctx, p.WorkspaceID, states, func(ctx context.Context, left room) (_ []*subjectWrites, err error) {
+	err = i.committer.commit(ctx, p.WorkspaceID, states, tell, func(ctx context.Context, left room) (_ []*subjectWrites, err error) {
 		set := newWriteSet(states, left)
 		erased, err := i.loadExisting(ctx, p.WorkspaceID, set, chunk)
 		if err != nil {

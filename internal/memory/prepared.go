@@ -13,6 +13,7 @@ type Prepared struct {
 	workspaceID string
 	drafts      []*draft
 	atomic      bool
+	bulk        bool // its memories are reported together
 	subjects    map[Hash]*subjectState
 	results     []Result // set by write
 }
@@ -91,7 +92,11 @@ func (w *Writer) write(ctx context.Context, b *Prepared) error {
 
 // writeBatch writes a batch in one transaction. The results are only right if that is committed.
 func (w *Writer) writeBatch(ctx context.Context, b *Prepared) error {
-	return w.committer.commit(ctx, b.workspaceID, b.subjects, func(ctx context.Context, left room) ([]*subjectWrites, error) {
+	tell := w.committer.events.each
+	if b.bulk {
+		tell = w.committer.events.together
+	}
+	return w.committer.commit(ctx, b.workspaceID, b.subjects, tell, func(ctx context.Context, left room) ([]*subjectWrites, error) {
 		set := newWriteSet(b.subjects, left)
 		if err := w.matcher.loadMatches(ctx, b.workspaceID, set, b.drafts); err != nil {
 			return nil, err

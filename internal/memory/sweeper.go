@@ -10,6 +10,7 @@ import (
 
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
+	"keepsake/internal/event"
 	"keepsake/internal/unit"
 )
 
@@ -97,9 +98,15 @@ func (s *Sweeper) Sweep(ctx context.Context, begunBefore time.Time) error {
 	return errors.Join(errs...)
 }
 
-// expire erases what has expired, in one transaction for each subject. An error does not stop it from erasing memories of
+// expire erases what has expired, in one transaction for each subject, and reports it by one event for each workspace. An error does not stop it from erasing memories of
 // other subjects. It returns the errors of the last round.
 func (s *Sweeper) expire(ctx context.Context) error {
+	bulks := map[string]*event.Bulk{} // by workspace
+	defer func() {
+		for _, b := range bulks {
+			b.End(ctx)
+		}
+	}()
 	for {
 		list, err := s.store.ExpiredMemories(ctx, s.now(), eraseChunk)
 		if err != nil {
@@ -112,7 +119,11 @@ func (s *Sweeper) expire(ctx context.Context) error {
 			for n < len(list) && list[n].WorkspaceID == list[0].WorkspaceID && list[n].Subject == list[0].Subject {
 				n++
 			}
-			erased, err := s.expireSubject(ctx, list[:n])
+			workspaceID := list[0].WorkspaceID
+			if bulks[workspaceID] == nil {
+				bulks[workspaceID] = event.NewBulk(s.rows.events.to, event.MemoryExpired, workspaceID)
+			}
+			erased, err := s.expireSubject(ctx, list[:n], bulks[workspaceID])
 			if err != nil {
 				errs = append(errs, fmt.Errorf("erase expired memories: %w", err))
 			}
@@ -127,7 +138,7 @@ func (s *Sweeper) expire(ctx context.Context) error {
 
 // expireSubject erases memories of one subject, unless their expiry was changed. If the subject's data key is missing, the
 // entry in the access log does not name the subject.
-func (s *Sweeper) expireSubject(ctx context.Context, list []Expired) (erased int, err error) {
+func (s *Sweeper) expireSubject(ctx context.Context, list []Expired, bulk *event.Bulk) (erased int, err error) {
 	workspaceID, subject := list[0].WorkspaceID, list[0].Subject
 	row, err := s.store.MemorySubject(ctx, workspaceID, subject)
 	if err != nil || row == nil {
@@ -153,7 +164,9 @@ func (s *Sweeper) expireSubject(ctx context.Context, list []Expired) (erased int
 		now := s.now()
 		rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.Subject != subject || !r.expired(now) })
 		erased = len(rows)
-		return s.rows.erase(ctx, &auth.Principal{WorkspaceID: workspaceID}, name, locked, rows, audit.MemoryExpired)
+		return s.rows.erase(ctx, &auth.Principal{WorkspaceID: workspaceID}, name, locked, rows, audit.MemoryExpired, func(ctx context.Context, _ string, rows []*Row) error {
+			return bulk.Add(ctx, itemsOf(rows), false)
+		})
 	})
 	return erased, err
 }

@@ -78,7 +78,7 @@ func (w *Writer) PrepareBatch(ctx context.Context, p *auth.Principal, items []It
 	case len(items) > MaxBatch:
 		return nil, problem.Validation("items", problem.TooLong, fmt.Sprintf("items must have at most %d items.", MaxBatch))
 	}
-	b := &Prepared{workspaceID: p.WorkspaceID, atomic: atomic, drafts: make([]*draft, len(items))}
+	b := &Prepared{workspaceID: p.WorkspaceID, atomic: atomic, drafts: make([]*draft, len(items)), bulk: len(items) > eachUpTo}
 	by, now := callerOf(ctx, p), w.now()
 	for i := range items {
 		if items[i].Err != nil {

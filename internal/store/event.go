@@ -103,24 +103,81 @@ func typesOf(text string) ([]event.Type, error) {
 	return list, nil
 }
 
+var addEvents = &bulk{into: `event (id, workspace_id, payload, created_at)`, columns: 4}
+
 var addDeliveries = &bulk{
-	into: `webhook_delivery (id, webhook_id, workspace_id, event_id, type, payload, state, created_at, due_at, claim, tries, attempts)`,
+	into: `webhook_delivery (id, webhook_id, workspace_id, event_id, type, state, created_at, pending_since, due_at, claim, tries, attempts)`,
 
 	columns: 12,
 }
 
 // AddDeliveries implements event.OutboxStore.
 func (s *Store) AddDeliveries(ctx context.Context, list []event.Delivery) error {
+	type key struct{ eventID, workspaceID string }
+	var events []*event.Delivery // one for each payload
+	seen := map[key]bool{}
+	for i := range list {
+		if k := (key{list[i].EventID, list[i].WorkspaceID}); !seen[k] {
+			seen[k], events = true, append(events, &list[i])
+		}
+	}
 	err := s.main.Run(ctx, func(ctx context.Context) error {
-		_, err := s.insert(ctx, s.main, addDeliveries, len(list), func(i int, values []any) []any {
+		_, err := s.insert(ctx, s.main, addEvents, len(events), func(i int, values []any) []any {
+			d := events[i]
+			return append(values, d.EventID, d.WorkspaceID, d.Payload, micros(d.CreatedAt))
+		})
+		if err != nil {
+			return err
+		}
+		_, err = s.insert(ctx, s.main, addDeliveries, len(list), func(i int, values []any) []any {
 			d := &list[i]
-			return append(values, d.ID, d.WebhookID, d.WorkspaceID, d.EventID, string(d.Type), d.Payload, string(d.State),
-				micros(d.CreatedAt), maybeMicros(d.DueAt), d.Claim, int64(d.Tries), "[]")
+			return append(values, d.ID, d.WebhookID, d.WorkspaceID, d.EventID, string(d.Type), string(d.State),
+				micros(d.CreatedAt), micros(d.PendingSince), maybeMicros(d.DueAt), d.Claim, int64(d.Tries), "[]")
 		})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
+	}
+	return nil
+}
+
+// ExtendEvent implements event.OutboxStore. A process that claims one of the deliveries at the same time waits for the row, and
+// then sees that it is not due, or this transaction waits and sees that the claim is another.
+func (s *Store) ExtendEvent(ctx context.Context, e event.Extension) (kept bool, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		q := s.main.In(ctx)
+		n, err := q.Exec(ctx, `
+			UPDATE webhook_delivery SET due_at = $1, claim = $2 WHERE event_id = $3 AND workspace_id = $4 AND claim = $5`,
+			micros(e.DueAt), e.NextClaim, e.EventID, e.WorkspaceID, e.Claim)
+		if err != nil {
+			return fmt.Errorf("extend an event: %w", err)
+		}
+		if kept = n == int64(e.Deliveries); !kept {
+			return s.release(ctx, e.WorkspaceID, e.EventID, e.NextClaim, e.Now)
+		}
+		if _, err := q.Exec(ctx, `UPDATE event SET payload = $1 WHERE id = $2 AND workspace_id = $3`, e.Payload, e.EventID, e.WorkspaceID); err != nil {
+			return fmt.Errorf("extend an event: %w", err)
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// ReleaseEvent implements event.OutboxStore.
+func (s *Store) ReleaseEvent(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error { return s.release(ctx, workspaceID, eventID, claim, at) })
+}
+
+func (s *Store) release(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
+	if claim == "" {
+		return nil
+	}
+	_, err := s.main.In(ctx).Exec(ctx, `
+		UPDATE webhook_delivery SET due_at = $1, claim = '' WHERE event_id = $2 AND workspace_id = $3 AND claim = $4`,
+		micros(at), eventID, workspaceID, claim)
+	if err != nil {
+		return fmt.Errorf("release an event: %w", err)
 	}
 	return nil
 }

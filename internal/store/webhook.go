@@ -3,31 +3,28 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"keepsake/internal/event"
 	"keepsake/internal/problem"
 )
 
 const webhookColumns = `id, workspace_id, events, sealed, description, disabled_at, disabled_reason, failing_since, last_success_at,
-	created_at, created_by, updated_at, revision`
+	failures, paused_until, slow, enabled_at, created_at, created_by, updated_at, revision`
 
 func scanWebhook(row Row) (*event.Webhook, error) {
 	w := &event.Webhook{}
 	var types, reason string
-	var disabled, failing, success *int64
-	var created, updated int64
+	var disabled, failing, success, paused *int64
+	var slow, enabled, created, updated int64
 	err := row.Scan(&w.ID, &w.WorkspaceID, &types, &w.Sealed, &w.Description, &disabled, &reason, &failing, &success,
-		&created, &w.CreatedBy, &updated, &w.Revision)
+		&w.Failures, &paused, &slow, &enabled, &created, &w.CreatedBy, &updated, &w.Revision)
 	if err != nil {
 		return nil, err
 	}
 	w.DisabledAt, w.FailingSince, w.LastSuccessAt = maybeTime(disabled), maybeTime(failing), maybeTime(success)
+	w.PausedUntil, w.Slow, w.EnabledAt = maybeTime(paused), slow != 0, timeOf(enabled)
 	w.DisabledReason, w.CreatedAt, w.UpdatedAt = event.DisabledReason(reason), timeOf(created), timeOf(updated)
 	w.Types, err = typesOf(types)
 	return w, err
@@ -59,9 +56,9 @@ func (s *Store) CreateWebhook(ctx context.Context, w *event.Webhook, max int) er
 		if n >= max {
 			return problem.LimitReached("webhooks", fmt.Sprintf("This workspace already has %d webhooks, which is the limit.", max))
 		}
-		_, err := q.Exec(ctx, `INSERT INTO webhook (`+webhookColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		_, err := q.Exec(ctx, `INSERT INTO webhook (`+webhookColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 			w.ID, w.WorkspaceID, types, w.Sealed, w.Description, maybeMicros(w.DisabledAt), string(w.DisabledReason), maybeMicros(w.FailingSince),
-			maybeMicros(w.LastSuccessAt), micros(w.CreatedAt), w.CreatedBy, micros(w.UpdatedAt), w.Revision)
+			maybeMicros(w.LastSuccessAt), w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), micros(w.EnabledAt), micros(w.CreatedAt), w.CreatedBy, micros(w.UpdatedAt), w.Revision)
 		if err != nil {
 			return fmt.Errorf("add webhook: %w", err)
 		}
@@ -126,10 +123,10 @@ func (s *Store) UpdateWebhook(ctx context.Context, w *event.Webhook) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE webhook SET events = $1, sealed = $2, description = $3, disabled_at = $4, disabled_reason = $5, failing_since = $6,
-				updated_at = $7, revision = $8
-			WHERE id = $9 AND workspace_id = $10 AND revision = $11`,
+				failures = $7, paused_until = $8, slow = $9, enabled_at = $10, updated_at = $11, revision = $12
+			WHERE id = $13 AND workspace_id = $14 AND revision = $15`,
 			types, w.Sealed, w.Description, maybeMicros(w.DisabledAt), string(w.DisabledReason), maybeMicros(w.FailingSince),
-			micros(w.UpdatedAt), w.Revision, w.ID, w.WorkspaceID, w.Revision-1)
+			w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), micros(w.EnabledAt), micros(w.UpdatedAt), w.Revision, w.ID, w.WorkspaceID, w.Revision-1)
 		if err != nil {
 			return fmt.Errorf("change webhook: %w", err)
 		}
@@ -158,8 +155,9 @@ func (s *Store) DeleteWebhook(ctx context.Context, workspaceID, id string) error
 func (s *Store) SaveHealth(ctx context.Context, w *event.Webhook) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
-		_, err := q.Exec(ctx, `UPDATE webhook SET failing_since = $1, last_success_at = $2 WHERE id = $3`,
-			maybeMicros(w.FailingSince), maybeMicros(w.LastSuccessAt), w.ID)
+		_, err := q.Exec(ctx, `
+			UPDATE webhook SET failing_since = $1, last_success_at = $2, failures = $3, paused_until = $4, slow = $5 WHERE id = $6`,
+			maybeMicros(w.FailingSince), maybeMicros(w.LastSuccessAt), w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), w.ID)
 		if err != nil {
 			return fmt.Errorf("store the health of a webhook: %w", err)
 		}
@@ -176,192 +174,10 @@ func (s *Store) SaveHealth(ctx context.Context, w *event.Webhook) error {
 	})
 }
 
-const deliveryColumns = `id, webhook_id, workspace_id, event_id, type, payload, state, created_at, due_at, claim, tries, tries_since,
-	finished_at, attempts`
-
-func scanDelivery(row Row) (*event.Delivery, error) {
-	d := &event.Delivery{}
-	var kind, state, attempts string
-	var created int64
-	var due, since, finished *int64
-	err := row.Scan(&d.ID, &d.WebhookID, &d.WorkspaceID, &d.EventID, &kind, &d.Payload, &state, &created, &due, &d.Claim, &d.Tries,
-		&since, &finished, &attempts)
-	if err != nil {
-		return nil, err
+// bit is a truth as it is stored.
+func bit(b bool) int64 {
+	if b {
+		return 1
 	}
-	d.Type, d.State, d.CreatedAt = event.Type(kind), event.State(state), timeOf(created)
-	d.DueAt, d.TriesSince, d.FinishedAt = maybeTime(due), maybeTime(since), maybeTime(finished)
-	if err := json.Unmarshal([]byte(attempts), &d.Attempts); err != nil {
-		return nil, fmt.Errorf("decode attempts: %w", err)
-	}
-	return d, nil
-}
-
-// Delivery implements event.Store.
-func (s *Store) Delivery(ctx context.Context, webhookID, id string) (*event.Delivery, error) {
-	d, err := scanDelivery(s.main.In(ctx).QueryRow(ctx,
-		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE id = $1 AND webhook_id = $2`, id, webhookID))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, problem.Missing()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read delivery: %w", err)
-	}
-	return d, nil
-}
-
-// ListDeliveries implements event.Store.
-func (s *Store) ListDeliveries(ctx context.Context, webhookID string, f event.DeliveryFilter) ([]event.Delivery, error) {
-	var c conditions
-	c.where("webhook_id = ?", webhookID)
-	if f.State != "" {
-		c.where("state = ?", string(f.State))
-	}
-	if f.Type != "" {
-		c.where("type = ?", string(f.Type))
-	}
-	if f.EventID != "" {
-		c.where("event_id = ?", f.EventID)
-	}
-	if f.Before != "" {
-		c.where("id < ?", f.Before)
-	}
-	return s.deliveriesOf(s.main.In(ctx).Query(ctx,
-		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.arg(f.Limit), c.args...))
-}
-
-func (*Store) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	var list []event.Delivery
-	err = ForEach(rows, func(row Row) error {
-		d, err := scanDelivery(row)
-		if err == nil {
-			list = append(list, *d)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return list, nil
-}
-
-// DueWebhooks implements event.Store. It looks at one delivery of each webhook.
-func (s *Store) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT q.id FROM (
-			SELECT w.id, (SELECT min(d.due_at) FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL) AS due
-			FROM webhook w WHERE w.disabled_at IS NULL
-		) q WHERE q.due <= $1 ORDER BY q.due, q.id LIMIT $2`, micros(now), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list due webhooks: %w", err)
-	}
-	var list []string
-	err = ForEach(rows, func(row Row) error {
-		var id string
-		if err := row.Scan(&id); err != nil {
-			return err
-		}
-		list = append(list, id)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list due webhooks: %w", err)
-	}
-	return list, nil
-}
-
-// Backlog implements event.Store. It looks at the first due delivery of each webhook, and counts entries of an index.
-func (s *Store) Backlog(ctx context.Context, max int) (event.Backlog, error) {
-	var b event.Backlog
-	var oldest *int64
-	err := s.main.In(ctx).QueryRow(ctx, `
-		SELECT
-			(SELECT count(*) FROM (
-				SELECT d.due_at FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id AND d.due_at IS NOT NULL
-				WHERE w.disabled_at IS NULL LIMIT $1) p),
-			(SELECT min(q.due) FROM (
-				SELECT (SELECT min(d.due_at) FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL) AS due
-				FROM webhook w WHERE w.disabled_at IS NULL) q)`, max).Scan(&b.Pending, &oldest)
-	if err != nil {
-		return event.Backlog{}, fmt.Errorf("count the outbox: %w", err)
-	}
-	if oldest != nil {
-		b.OldestAt = timeOf(*oldest)
-	}
-	return b, nil
-}
-
-// ClaimDeliveries implements event.Store. A process that waited for the row of another one checks due_at again, so a delivery is
-// claimed once.
-func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, now, until time.Time, limit int) (*event.Webhook, []event.Delivery, error) {
-	var w *event.Webhook
-	var list []event.Delivery
-	err := s.main.Run(ctx, func(ctx context.Context) (err error) {
-		w, list = nil, nil
-		q := s.main.In(ctx)
-		found, err := scanWebhook(q.QueryRow(ctx, `SELECT `+webhookColumns+` FROM webhook WHERE id = $1 AND disabled_at IS NULL`, webhookID))
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read webhook: %w", err)
-		}
-		list, err = s.deliveriesOf(q.Query(ctx, `
-			UPDATE webhook_delivery SET due_at = $1, claim = $2 WHERE due_at <= $3 AND id IN (
-				SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND due_at IS NOT NULL AND due_at <= $3 ORDER BY due_at, id LIMIT $5)
-			RETURNING `+deliveryColumns, micros(until), claim, micros(now), webhookID, limit))
-		slices.SortFunc(list, func(a, b event.Delivery) int { return strings.Compare(a.ID, b.ID) })
-		w = found
-		return err
-	})
-	return w, list, err
-}
-
-// SaveDelivery implements event.Store.
-func (s *Store) SaveDelivery(ctx context.Context, d *event.Delivery, claim string) (saved bool, err error) {
-	attempts, err := json.Marshal(d.Attempts)
-	if err != nil {
-		return false, fmt.Errorf("encode attempts: %w", err)
-	}
-	if d.Attempts == nil {
-		attempts = []byte("[]")
-	}
-	err = s.main.Run(ctx, func(ctx context.Context) error {
-		n, err := s.main.In(ctx).Exec(ctx, `
-			UPDATE webhook_delivery SET state = $1, due_at = $2, claim = $3, tries = $4, tries_since = $5, finished_at = $6, attempts = $7
-			WHERE id = $8 AND claim = $9`,
-			string(d.State), maybeMicros(d.DueAt), d.Claim, d.Tries, maybeMicros(d.TriesSince), maybeMicros(d.FinishedAt), string(attempts), d.ID, claim)
-		if err != nil {
-			return fmt.Errorf("store delivery: %w", err)
-		}
-		saved = n > 0
-		return nil
-	})
-	return saved, err
-}
-
-// PruneDeliveries implements event.Store.
-func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = s.main.Run(ctx, func(ctx context.Context) error {
-		removed = 0
-		for _, which := range []struct {
-			where string
-			args  []any
-		}{
-			{`created_at < $1 LIMIT $2`, []any{micros(before), limit}},
-			{`NOT EXISTS (SELECT 1 FROM webhook w WHERE w.id = webhook_delivery.webhook_id) LIMIT $1`, []any{limit}},
-		} {
-			n, err := s.main.In(ctx).Exec(ctx,
-				`DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery WHERE `+which.where+`)`, which.args...)
-			if err != nil {
-				return fmt.Errorf("prune deliveries: %w", err)
-			}
-			removed += int(n)
-		}
-		return nil
-	})
-	return removed, err
+	return 0
 }

@@ -141,7 +141,7 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 type createWebhook struct {
 	Body struct {
 		URL         string   `json:"url" maxLength:"2048" doc:"The http or https URL to which events are sent." example:"https://example.org/hooks/keepsake"`
-		Events      []string `json:"events" required:"false" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.forgotten,memory.expired,subject.erased" doc:"The events to deliver. If it is omitted, all events are delivered, also those of later releases." example:"api_key.expiring"`
+		Events      []string `json:"events" required:"false" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased" doc:"The events to deliver. If it is omitted, all events are delivered, also those of later releases." example:"api_key.expiring"`
 		Description *string  `json:"description" maxLength:"256" doc:"A description for people."`
 	}
 }
@@ -163,7 +163,7 @@ type changeWebhook struct {
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
 		URL         wire.Optional[string]   `json:"url" nullable:"false" maxLength:"2048"`
-		Events      wire.Optional[[]string] `json:"events" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.forgotten,memory.expired,subject.erased" doc:"The events to deliver. null means all."`
+		Events      wire.Optional[[]string] `json:"events" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased" doc:"The events to deliver. null means all."`
 		Description wire.Optional[string]   `json:"description" nullable:"false" maxLength:"256"`
 		Disabled    wire.Optional[bool]     `json:"disabled" nullable:"false" doc:"Whether nothing is delivered. Events that happen meanwhile are not recorded for the webhook."`
 	}
@@ -218,7 +218,7 @@ type namedDelivery struct {
 type listDeliveries struct {
 	ID      string `path:"id"`
 	State   string `query:"state" enum:"pending,delivered,failed"`
-	Event   string `query:"event" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.forgotten,memory.expired,subject.erased,webhook.ping" doc:"List only deliveries of this event."`
+	Event   string `query:"event" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased,webhook.ping" doc:"List only deliveries of this event."`
 	EventID string `query:"eventId" maxLength:"64" doc:"List only deliveries of the event with this ID."`
 	pageQuery
 }
@@ -271,7 +271,7 @@ type webhookView struct {
 	Description    string              `json:"description"`
 	Disabled       bool                `json:"disabled"`
 	DisabledAt     *wire.Time          `json:"disabledAt"`
-	DisabledReason *string             `json:"disabledReason" enum:"requested,failing,gone" doc:"Why nothing is delivered: it was requested, nothing could be delivered for three days, or the receiver answered 410."`
+	DisabledReason *string             `json:"disabledReason" enum:"requested,failing,gone,overloaded" doc:"Why nothing is delivered: it was requested, nothing could be delivered for three days, the receiver answered 410, or too many deliveries waited."`
 	FailingSince   *wire.Time          `json:"failingSince" doc:"The first failure after the last delivery that succeeded."`
 	LastSuccessAt  *wire.Time          `json:"lastSuccessAt" doc:"The time of the last delivery that succeeded, to the minute."`
 	Secrets        []webhookSecretView `json:"secrets" doc:"The secrets that sign deliveries, newest first."`

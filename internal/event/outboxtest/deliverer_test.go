@@ -60,7 +60,7 @@ func (d *desk) deliverer(send event.Sender) *event.Deliverer {
 		send = sender.New(sender.Options{AllowPrivate: true, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	}
 	return event.NewDeliverer(event.DelivererOptions{
-		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Sealer: d.sealer, Sender: send, LogDays: 30,
+		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: d.sealer, Sender: send, LogDays: 30,
 		Jitter: func() float64 { return 0 }, Now: d.now, Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -135,7 +135,8 @@ func TestNamedEventIsStoredOnce(t *testing.T) {
 
 func TestTypesAreStoredAsBits(t *testing.T) {
 	t.Parallel()
-	if len(event.Types) != 18 || event.SetOf(event.APIKeyCreated) != 1 || event.SetOf(event.SubjectErased) != 1<<17 {
+	if len(event.Types) != 22 || event.SetOf(event.APIKeyCreated) != 1 || event.SetOf(event.SubjectErased) != 1<<17 ||
+		event.SetOf(event.WebhookDisabled) != 1<<21 {
 		t.Error("the stored bits of types have changed; add types at the end")
 	}
 	if diff := cmp.Diff(event.Types, event.AllTypes.List()); diff != "" {

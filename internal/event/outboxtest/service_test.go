@@ -31,7 +31,7 @@ func newDesk(t *testing.T, shared bool) *desk {
 	noError(t, err)
 	d := &desk{bundle: setup(t), sealer: sealer}
 	d.Service = event.NewService(event.Options{
-		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Sealer: sealer, Shared: shared,
+		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: sealer, Shared: shared,
 		Wait:   func(_ context.Context, w time.Duration) error { d.waits = append(d.waits, w); return nil },
 		Random: rand.Reader, Now: d.now,
 	})

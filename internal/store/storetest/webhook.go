@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 func newWebhook(t *testing.T, s *store.Store, id, workspaceID string, types ...event.Type) *event.Webhook {
 	t.Helper()
 	w := &event.Webhook{
-		ID: id, WorkspaceID: workspaceID, Types: types, Sealed: []byte{1, 2}, Description: "d", CreatedAt: epoch, CreatedBy: "key_a",
+		ID: id, WorkspaceID: workspaceID, Types: types, Sealed: []byte{1, 2}, Description: "d", EnabledAt: epoch, CreatedAt: epoch, CreatedBy: "key_a",
 		UpdatedAt: epoch, Revision: 1,
 	}
 	noError(t, s.CreateWebhook(t.Context(), w, 10))
@@ -27,7 +28,7 @@ func newDelivery(t *testing.T, s *store.Store, id, webhookID string, due time.Ti
 	t.Helper()
 	d := event.Delivery{
 		ID: id, WebhookID: webhookID, WorkspaceID: "wsp_a", EventID: "evt_" + id, Type: event.APIKeyCreated, Payload: `{"a":1}`,
-		State: event.Pending, CreatedAt: epoch, DueAt: &due, Attempts: []event.Attempt{},
+		State: event.Pending, CreatedAt: epoch, PendingSince: epoch, DueAt: &due, Attempts: []event.Attempt{},
 	}
 	noError(t, s.AddDeliveries(t.Context(), []event.Delivery{d}))
 	return d
@@ -48,6 +49,7 @@ func testWebhook(t *testing.T, setup setup) {
 
 		want.Types, want.DisabledAt, want.DisabledReason = nil, pointer(after(time.Hour)), event.DisabledByUser
 		want.FailingSince, want.UpdatedAt, want.Revision = pointer(epoch), after(time.Hour), 2
+		want.Failures, want.PausedUntil, want.Slow, want.EnabledAt = 3, pointer(after(time.Minute)), true, after(time.Second)
 		noError(t, s.UpdateWebhook(t.Context(), want))
 		got, err = s.Webhook(t.Context(), "wsp_a", "whk_a")
 		noError(t, err)
@@ -137,7 +139,7 @@ func testWebhook(t *testing.T, setup setup) {
 
 		due, err := s.DueWebhooks(t.Context(), after(time.Second), 10)
 		noError(t, err)
-		equal(t, []string{"whk_b", "whk_a"}, due)
+		equal(t, []event.Due{{WebhookID: "whk_b", WorkspaceID: "wsp_a"}, {WebhookID: "whk_a", WorkspaceID: "wsp_a"}}, due)
 		claim := func(by string, now time.Time) (ids []string) {
 			t.Helper()
 			w, list, err := s.ClaimDeliveries(t.Context(), "whk_a", by, now, now.Add(time.Minute), 10)
@@ -184,6 +186,7 @@ func testWebhook(t *testing.T, setup setup) {
 		w := newWebhook(t, s, "whk_a", "wsp_a")
 		newDelivery(t, s, "dlv_1", "whk_a", epoch)
 		w.FailingSince, w.DisabledAt, w.DisabledReason = pointer(epoch), pointer(after(time.Hour)), event.DisabledFailing
+		w.Failures, w.PausedUntil, w.Slow = 4, pointer(after(time.Minute)), true
 		noError(t, s.SaveHealth(t.Context(), w))
 		due, err := s.DueWebhooks(t.Context(), after(time.Hour), 10)
 		if err != nil || len(due) != 0 {
@@ -197,6 +200,166 @@ func testWebhook(t *testing.T, setup setup) {
 		noError(t, err)
 		w.UpdatedAt, w.Revision = after(time.Hour), 2
 		equal(t, w, got)
+	})
+
+	t.Run("DueWebhooksComeInTurnAndThePausedDoNot", func(t *testing.T) {
+		s := setup(t)
+		add := func(workspaceID, id string, due time.Duration, health event.Webhook) {
+			w := newWebhook(t, s, id, workspaceID)
+			w.Failures, w.Slow, w.PausedUntil = health.Failures, health.Slow, health.PausedUntil
+			noError(t, s.SaveHealth(t.Context(), w))
+			newDelivery(t, s, "dlv_"+id, id, after(due))
+		}
+		for _, id := range []string{"wsp_a", "wsp_b"} {
+			newWorkspace(t, s, id)
+		}
+		for i := range 3 {
+			add("wsp_a", fmt.Sprint("whk_a", i), time.Duration(i)*time.Second, event.Webhook{})
+			add("wsp_a", fmt.Sprint("whk_failing", i), 0, event.Webhook{Failures: 2})
+			add("wsp_a", fmt.Sprint("whk_paused", i), 0, event.Webhook{Failures: 3, PausedUntil: pointer(after(time.Hour))})
+		}
+		add("wsp_b", "whk_b0", 4*time.Second, event.Webhook{})
+		add("wsp_b", "whk_slow", 5*time.Second, event.Webhook{Slow: true})
+		add("wsp_b", "whk_later", time.Hour, event.Webhook{})
+		ids := func(now time.Time, limit int) (list []string) {
+			t.Helper()
+			due, err := s.DueWebhooks(t.Context(), now, limit)
+			noError(t, err)
+			for _, d := range due {
+				list = append(list, d.WebhookID)
+				if wanted := strings.HasPrefix(d.WebhookID, "whk_failing") || strings.HasPrefix(d.WebhookID, "whk_paused"); d.Failing != wanted {
+					t.Errorf("%s is failing: %v", d.WebhookID, d.Failing)
+				}
+				if wanted := d.WebhookID == "whk_slow"; d.Slow != wanted {
+					t.Errorf("%s is slow: %v", d.WebhookID, d.Slow)
+				}
+			}
+			return list
+		}
+		equal(t, []string{"whk_a0", "whk_failing0", "whk_b0", "whk_slow"}, ids(after(time.Minute), 2))
+		equal(t, []string{"whk_a0", "whk_failing0", "whk_b0", "whk_slow", "whk_failing1", "whk_a1"}, ids(after(time.Minute), 3))
+		if got := ids(after(time.Hour), 100); len(got) != 12 {
+			t.Errorf("after the pause: %v", got)
+		}
+	})
+
+	t.Run("APayloadIsStoredOnceAndCounted", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		var list []event.Delivery
+		for _, id := range []string{"whk_a", "whk_b"} {
+			newWebhook(t, s, id, "wsp_a")
+			list = append(list, event.Delivery{
+				ID: "dlv_" + id, WebhookID: id, WorkspaceID: "wsp_a", EventID: "evt_1", Type: event.APIKeyCreated, Payload: strings.Repeat("ü", 1000),
+				State: event.Pending, CreatedAt: epoch, PendingSince: epoch, DueAt: pointer(epoch), Attempts: []event.Attempt{},
+			})
+		}
+		size := func(d *event.Delivery) int64 {
+			return int64(len(d.ID) + len(d.WebhookID) + len(d.EventID) + len(d.Type) + len("[]"))
+		}
+		noError(t, s.AddDeliveries(t.Context(), list))
+		all := 2000 + size(&list[0]) + size(&list[1])
+		wantStored(t, s, "wsp_a", all)
+		got, err := s.Delivery(t.Context(), "whk_b", "dlv_whk_b")
+		noError(t, err)
+		equal(t, &list[1], got)
+
+		tried := list[0]
+		tried.Attempts, tried.State, tried.DueAt = []event.Attempt{{At: epoch, Status: 204}}, event.Delivered, nil
+		if saved, err := s.SaveDelivery(t.Context(), &tried, ""); err != nil || !saved {
+			t.Fatalf("got %v, %v", saved, err)
+		}
+		if grown := stored(t, s, "wsp_a") - all; grown < 20 || grown > 200 {
+			t.Errorf("an attempt takes %d bytes", grown)
+		}
+		for i, want := range []int64{2000 + size(&list[1]), 0} {
+			if n, err := s.RemoveDeliveries(t.Context(), list[i].WebhookID, 9); err != nil || n != 1 {
+				t.Fatalf("removed %d, %v", n, err)
+			}
+			wantStored(t, s, "wsp_a", want)
+		}
+	})
+
+	t.Run("AnEventGrowsUntilItIsOnItsWay", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		for _, id := range []string{"whk_a", "whk_b"} {
+			newWebhook(t, s, id, "wsp_a")
+			noError(t, s.AddDeliveries(t.Context(), []event.Delivery{{
+				ID: "dlv_" + id, WebhookID: id, WorkspaceID: "wsp_a", EventID: "evt_" + id, Type: event.MemoryImported, Payload: "1",
+				State: event.Pending, CreatedAt: epoch, PendingSince: epoch, DueAt: pointer(after(time.Minute)), Claim: "import",
+			}}))
+		}
+		extend := func(id, payload string, due time.Time) bool {
+			t.Helper()
+			kept, err := s.ExtendEvent(t.Context(), event.Extension{
+				WorkspaceID: "wsp_a", EventID: "evt_" + id, Payload: payload, Deliveries: 1, Claim: "import", NextClaim: "import", DueAt: due, Now: epoch,
+			})
+			noError(t, err)
+			return kept
+		}
+		claimed := func(id string, now time.Time) (payloads []string) {
+			t.Helper()
+			_, list, err := s.ClaimDeliveries(t.Context(), id, "mine", now, now.Add(time.Hour), 9)
+			noError(t, err)
+			for _, d := range list {
+				payloads = append(payloads, d.Payload)
+			}
+			return payloads
+		}
+		if !extend("whk_a", "12", after(2*time.Minute)) || !extend("whk_b", "12", after(2*time.Minute)) {
+			t.Error("an event that waits did not grow")
+		}
+		equal(t, []string(nil), claimed("whk_a", after(time.Minute)))
+		equal(t, []string{"12"}, claimed("whk_a", after(2*time.Minute)))
+		if extend("whk_a", "123", after(4*time.Minute)) {
+			t.Error("an event on its way has grown")
+		}
+		got, err := s.Delivery(t.Context(), "whk_a", "dlv_whk_a")
+		if err != nil || got.Payload != "12" || got.Claim != "mine" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		noError(t, s.ReleaseEvent(t.Context(), "wsp_a", "evt_whk_b", "import", epoch))
+		equal(t, []string{"12"}, claimed("whk_b", epoch))
+	})
+
+	t.Run("AnOverloadedWebhookIsFound", func(t *testing.T) {
+		s := setup(t)
+		newWorkspace(t, s, "wsp_a")
+		for _, id := range []string{"whk_a", "whk_b"} {
+			newWebhook(t, s, id, "wsp_a")
+			for i := range 3 {
+				newDelivery(t, s, fmt.Sprint("dlv_", id, i), id, after(time.Hour))
+			}
+		}
+		d, err := s.Delivery(t.Context(), "whk_b", "dlv_whk_b0")
+		noError(t, err)
+		d.State, d.DueAt = event.Delivered, nil
+		if _, err := s.SaveDelivery(t.Context(), d, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			most, late int
+			since      time.Time
+			want       []string
+		}{
+			{2, 2, epoch, []string{"whk_a"}},
+			{3, 2, epoch, nil},
+			{3, 2, after(time.Second), []string{"whk_a"}},
+			{3, 1, after(time.Second), []string{"whk_a", "whk_b"}},
+			{3, 3, after(time.Second), nil},
+		} {
+			got, err := s.OverloadedWebhooks(t.Context(), test.most, test.late, test.since)
+			noError(t, err)
+			equal(t, test.want, got)
+		}
+		w, err := s.Webhook(t.Context(), "wsp_a", "whk_a")
+		noError(t, err)
+		w.EnabledAt, w.Revision = after(time.Minute), 2 // it has time again
+		noError(t, s.UpdateWebhook(t.Context(), w))
+		got, err := s.OverloadedWebhooks(t.Context(), 3, 1, after(time.Second))
+		noError(t, err)
+		equal(t, []string{"whk_b"}, got)
 	})
 
 	t.Run("TheBacklogIsWhatEnabledWebhooksWaitFor", func(t *testing.T) {
