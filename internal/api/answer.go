@@ -41,6 +41,7 @@ func (x *requestState) head(status int, media []string) {
 	if media != nil {
 		h["Content-Type"] = media
 	}
+	x.api.base.publicPaths(h)
 	if x.route.page != nil && h["Content-Security-Policy"] == nil {
 		h["Content-Security-Policy"] = pagePolicy
 	}

@@ -23,7 +23,7 @@ type API struct {
 
 	states sync.Pool // of *requestState
 	vary   bool      // responses depend on the Origin
-	home   *route    // the start page for browsers
+	base   BasePath  // of PublicURL
 }
 
 // pool is the capacity for requests that surfaces of one process share, and who uses it.
@@ -56,13 +56,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	o.Origins = slices.Clone(o.Origins)
-	a := &API{o: o, vary: len(o.Origins) > 0, home: &homeRoute}
-	for _, p := range o.Pages {
-		if p.Path == homeRoute.template {
-			a.home = webRoute(p)
-			a.home.template, a.home.method, a.home.name = homeRoute.template, homeRoute.method, homeRoute.name
-		}
-	}
+	a := &API{o: o, vary: len(o.Origins) > 0, base: BasePathOf(o.PublicURL)}
 	if o.Primary != nil {
 		a.pool = o.Primary.pool
 	} else {
@@ -78,6 +72,9 @@ func New(o Options) (*API, error) {
 	o.Versions.Prepare(a.ready)
 	return a, nil
 }
+
+// Address returns Options.Address.
+func (a *API) Address() string { return a.o.Address }
 
 // ready prepares everything that serves a version, so that no request waits for it.
 func (a *API) ready(version int) error {

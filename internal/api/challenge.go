@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 
 	"keepsake/internal/endpoint"
 	"keepsake/internal/problem"
@@ -24,7 +26,7 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 		bearer = tokenChallenge
 	}
 	if op := x.route.op; op != nil && op.Metadata != "" {
-		bearer += `, resource_metadata="` + x.link(op.Metadata) + `"`
+		bearer += `, resource_metadata="` + x.metadata(op) + `"`
 	}
 	takes := takesOf(x.route.op)
 	if p == errMissingBackendSecret || p == errWrongBackendSecret {
@@ -43,11 +45,18 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 	h["WWW-Authenticate"] = list
 }
 
+// metadata returns the absolute address of the metadata of an operation. They are at the root of the host, also if publicUrl
+// has a path (RFC 9728, 3.1).
+func (x *requestState) metadata(op *endpoint.Operation) string {
+	base := cmp.Or(x.api.o.PublicURL, x.api.o.Address)
+	return strings.TrimSuffix(base, string(x.api.base)) + op.Metadata
+}
+
 // challengeScope says which scope a credential lacks, for clients that look for one (RFC 6750).
 func (x *requestState) challengeScope(h http.Header, p *problem.Problem) {
 	if op := x.route.op; op != nil && op.Metadata != "" && p.Details.RequiredScope != "" {
 		h["WWW-Authenticate"] = []string{`Bearer realm="keepsake", error="insufficient_scope", scope="` + p.Details.RequiredScope +
-			`", resource_metadata="` + x.link(op.Metadata) + `"`}
+			`", resource_metadata="` + x.metadata(op) + `"`}
 	}
 }
 

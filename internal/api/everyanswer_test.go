@@ -89,7 +89,7 @@ func TestJSONBodiesEndWithOneNewline(t *testing.T) {
 	b.notes.text["n"] = "text"
 	for name, r := range ugly(key) {
 		a := b.send(r)
-		if name == "a page" || r.Method == http.MethodHead || a.StatusCode == http.StatusNoContent {
+		if name == "a page" || name == "the root" || r.Method == http.MethodHead || a.StatusCode == http.StatusNoContent {
 			continue // the page's text is that of the test
 		}
 		if !strings.HasSuffix(a.text, "}\n") {
@@ -164,7 +164,7 @@ func TestUglyRequestsAreAnsweredAsTheyDeserve(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{
 		"a good one": 200, "an open one": 200, "a page": 200, "a HEAD": 200, "an OPTIONS": 204, "an OPTIONS of everything": 204,
-		"no such path": 404, "the root": 404, "a path outside": 404, "a slash at the end": 404, "a double slash": 404, "a dot segment": 404,
+		"no such path": 404, "the root": 200, "a path outside": 404, "a slash at the end": 404, "a double slash": 404, "a dot segment": 404,
 		"an encoded slash": 404, "another method": 405, "an invented method": 405, "a CONNECT": 404, "no credential": 401,
 		"a wrong credential": 401, "a version that never was": 404, "version zero": 404, "an Accept-Version of no use": 400,
 		"a scope that lacks": 403, "another media type": 415, "no JSON": 400, "too large": 413, "an unknown query parameter": 400,

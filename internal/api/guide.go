@@ -90,7 +90,7 @@ func (x *requestState) guide() (page, error) {
 		return page{}, errNotFound
 	}
 	body := guidePage(x.snapshot, from, lifecycle.Between(x.api.o.Steps, from, to), x.at)
-	return page{media: mediaHTML, body: body}, nil
+	return page{media: mediaHTML, body: x.api.base.HTML(body)}, nil
 }
 
 // guideOf parses `v1-to-v2`.

@@ -7,18 +7,67 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-
-	"keepsake/internal/usage"
 )
 
-// homeRoute is the start page of a surface without one of its own. It is in no table, because `/` is 404 for clients that are not browsers.
-var homeRoute = route{template: "/", name: "GET /", method: http.MethodGet, page: (*requestState).home}
+// homePath is the path of the start page of the primary surface.
+const homePath = "/"
 
-// wantsHome reports whether a browser requests the start page.
-func (x *requestState) wantsHome() bool {
-	return x.api.o.Surface == usage.Primary && x.reading() && x.r.URL.EscapedPath() == "/" && prefersHTML(x.r.Header["Accept"])
+// refusesHTML reports whether an Accept header excludes text/html.
+func refusesHTML(accept []string) bool {
+	list := strings.Join(accept, ",")
+	return strings.TrimSpace(list) != "" && weight(list, "text", "html") == 0
+}
+
+// homeOrSummary serves the start page, or what it says in JSON to a client that refuses HTML.
+func homeOrSummary(start func(x *requestState) (page, error)) func(x *requestState) (page, error) {
+	return func(x *requestState) (p page, err error) {
+		h := x.w.Header()
+		if refusesHTML(x.r.Header["Accept"]) {
+			p = x.summary()
+			h["Vary"] = []string{"Accept"}
+		} else if p, err = start(x); err != nil {
+			return p, err
+		}
+		// For programs, which do not read the page (RFC 8631).
+		h["Link"] = append(h["Link"], "<"+x.link("/openapi.json")+`>; rel="service-desc"`)
+		if x.api.hasPage(docsPath) {
+			h["Link"] = append(h["Link"], "<"+x.link(docsPath)+`>; rel="service-doc"`)
+		}
+		return p, nil
+	}
+}
+
+// docsPath is the path of the documentation, if the program has it.
+const docsPath = "/docs"
+
+func (a *API) hasPage(path string) bool {
+	return slices.ContainsFunc(a.o.Pages, func(p WebPage) bool { return p.Path == path })
+}
+
+// startSummary is the start page in JSON.
+type startSummary struct {
+	Name          string `json:"name"`
+	Release       string `json:"release,omitzero"`
+	Version       string `json:"version"` // of the API
+	Description   string `json:"description"`
+	Versions      string `json:"versions"`
+	Documentation string `json:"documentation,omitzero"`
+	Health        string `json:"health"`
+	RequestID     string `json:"requestId"`
+}
+
+func (x *requestState) summary() page {
+	s := startSummary{
+		Name: "Keepsake", Release: x.api.o.Release, Version: x.table.number, Description: x.link("/openapi.json"),
+		Versions: x.link("/api/versions"), Health: x.link(x.table.prefix + "health"), RequestID: x.RequestID(),
+	}
+	if x.api.hasPage(docsPath) {
+		s.Documentation = x.link(docsPath)
+	}
+	return page{media: mediaJSON, body: encode(s)}
 }
 
 // prefersHTML reports whether an Accept header ranks text/html above application/json.

@@ -54,25 +54,46 @@ func TestBrowserGetsTheStartPage(t *testing.T) {
 	}
 }
 
-func TestStartPageIsForBrowsersOnly(t *testing.T) {
+func TestStartPageIsServedToEveryClient(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	for accept, want := range map[string]int{
-		browserAccept: 200, "text/html": 200, "TEXT/HTML;level=1, application/json;q=0.9": 200, "text/*": 200,
-		"": 404, "*/*": 404, "application/json": 404, "text/html;q=0": 404, "application/json, text/html;q=0.9": 404,
-		"text/html, application/json": 404, "text/plain": 404, "text/html;q=0,text/*": 404, "text/*,text/html;q=0": 404, ";;;": 404,
+	b := setup(t, func(o *api.Options) { o.Release = "v1.2.3" })
+	for accept, media := range map[string]string{
+		browserAccept: "text/html", "text/html": "text/html", "text/*": "text/html", "": "text/html", "*/*": "text/html",
+		"application/json, text/html;q=0.1": "text/html", "application/json, text/plain, */*": "text/html",
+		"application/json": "application/json", "text/html;q=0, */*": "application/json", "text/plain": "application/json", "*/*;q=0": "application/json",
+		";;;": "application/json",
 	} {
-		if a := b.do("GET", "/", "", "Accept", accept); a.StatusCode != want {
-			t.Errorf("Accept %q: got %d, want %d", accept, a.StatusCode, want)
+		a := b.do("GET", "/", "", "Accept", accept).want(t, 200, "")
+		if got, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";"); got != media || !strings.Contains(a.Header.Get("Vary"), "Accept") {
+			t.Errorf("Accept %q: got %s, Vary %q", accept, got, a.Header.Get("Vary"))
+		}
+		if got := strings.Join(a.Header["Link"], ", "); !strings.Contains(got, `</openapi.json>; rel="service-desc"`) {
+			t.Errorf("Accept %q: links %q", accept, got)
+		}
+		b.do("HEAD", "/", "", "Accept", accept).want(t, 200, "")
+	}
+	if a := b.do("GET", "/", "", "Accept", "application/json"); a.object["name"] != "Keepsake" || a.object["release"] != "v1.2.3" || a.object["description"] != "/openapi.json" {
+		t.Errorf("got %s", a.text)
+	}
+	if a := b.do("OPTIONS", "/", ""); a.StatusCode != 204 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("OPTIONS: got %d, Allow %q", a.StatusCode, a.Header.Get("Allow"))
+	}
+	if a := b.do("POST", "/", ""); a.StatusCode != 405 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("POST: got %d, Allow %q", a.StatusCode, a.Header.Get("Allow"))
+	}
+	for _, path := range []string{"//", "/nothing"} {
+		if a := b.do("GET", path, "", "Accept", browserAccept); a.StatusCode != 404 || a.object["error"] != "not_found" || a.Header.Get("Allow") != "" {
+			t.Errorf("%s: got %d %s", path, a.StatusCode, a.text)
 		}
 	}
-	for _, r := range []*http.Request{
-		request("POST", "/", "", "Accept", browserAccept), request("OPTIONS", "/", "", "Accept", browserAccept),
-		request("GET", "//", "", "Accept", browserAccept), request("GET", "/nothing", "", "Accept", browserAccept),
-	} {
-		if a := b.send(r); a.StatusCode != 404 || a.object["error"] != "not_found" || a.Header.Get("Allow") != "" {
-			t.Errorf("%s %s: got %d %s", r.Method, r.URL, a.StatusCode, a.text)
-		}
+}
+
+func TestOptionsOfEverythingNamesEveryMethod(t *testing.T) {
+	t.Parallel()
+	r := request("OPTIONS", "/", "")
+	r.URL.Path, r.RequestURI = "*", "*"
+	if a := setup(t).send(r); a.StatusCode != 204 || a.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" {
+		t.Errorf("got %d, Allow %q", a.StatusCode, a.Header.Get("Allow"))
 	}
 }
 

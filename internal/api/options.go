@@ -68,6 +68,8 @@ type Options struct {
 
 	Release        string         // of the program, on the start page; empty: none
 	PublicURL      string         // base of links, without a slash at its end; empty: links are relative
+	Address        string         // the base of what must be absolute without PublicURL: the address that the start prints
+	AgentsAddress  string         // like Address, of the AI services
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For is used
 	Origins        []string       // origins of web pages that can call the API; empty: CORS is off
 	Memory         int64          // bytes that the process can use; 0: unlimited

@@ -26,9 +26,6 @@ func (x *requestState) serve() {
 		return
 	}
 	rt, values := x.table.find(x.r)
-	if rt == nil && x.wantsHome() {
-		rt = x.api.home
-	}
 	if rt == nil {
 		x.noSuchRoute()
 		return

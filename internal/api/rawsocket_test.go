@@ -50,7 +50,7 @@ func TestResponsesOfGosServer(t *testing.T) {
 		{"an upgrade", get + "Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200, true},
 		{"a length and chunks", post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 401, true},
 		{"CONNECT", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 404, true},
-		{"TRACE", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 404, true},
+		{"TRACE", "TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, true},
 		{"everything", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204, true},
 		{"a preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404, true},
 	} {

@@ -109,11 +109,15 @@ func (a *API) build(version int) (*table, error) {
 	if !slices.ContainsFunc(a.o.Pages, func(p WebPage) bool { return p.Path == MigrationGuidePath }) {
 		a.add(t, http.MethodGet, MigrationGuidePath, &route{page: (*requestState).guide})
 	}
+	start := (*requestState).home
 	for _, p := range a.o.Pages {
-		if p.Path != homeRoute.template {
-			a.add(t, p.Method, p.Path, webRoute(p))
+		if p.Path == homePath {
+			start = webRoute(p).page
+			continue
 		}
+		a.add(t, p.Method, p.Path, webRoute(p))
 	}
+	a.add(t, http.MethodGet, homePath, &route{page: homeOrSummary(start)})
 	return t, nil
 }
 
@@ -236,8 +240,8 @@ func (rt *route) setPathValues(r *http.Request, values []string) {
 	}
 }
 
-// allMethods are all methods of operations, as in the Allow header.
-const allMethods = "DELETE, GET, PATCH, POST, PUT"
+// allMethods are all methods that some path has, as in the Allow header.
+const allMethods = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
 
 // allow returns the methods of a path for the Allow header; empty for an unknown path.
 func (t *table) allow(r *http.Request) string {

@@ -120,8 +120,10 @@ func (x *requestState) deprecation(h http.Header) {
 		target := successor.EscapedPath()
 		if x.api.o.Surface == usage.Primary {
 			target = x.link(target) // publicUrl is the address of the primary surface
+		} else {
+			target = x.api.base.Path(target)
 		}
 		links = append(links, "<"+target+`>; rel="successor-version"`)
 	}
-	h["Link"] = links
+	h["Link"] = append(links, h["Link"]...)
 }

@@ -17,7 +17,7 @@ import (
 // headers show the limits of a caller without a credential. What it shows and does it gets from the API, with Visit.Call.
 type WebPage struct {
 	Method string
-	Path   string // /console/keys/{id}; `/` is the start page, which only browsers get
+	Path   string // /console/keys/{id}; `/` is the start page, which a client that refuses HTML gets as JSON
 	Serve  func(v *Visit) WebResponse
 }
 
@@ -40,6 +40,9 @@ type Visit struct {
 // BaseURL returns the address of the API: publicUrl, or this machine with the listener's port. It never depends on the Host
 // header.
 func (v *Visit) BaseURL() string { return v.x.baseURL() }
+
+// Link returns a link to a path: absolute if publicUrl is set.
+func (v *Visit) Link(path string) string { return v.x.link(path) }
 
 // RequestID returns the ID of the request. All calls of a visit have it.
 func (v *Visit) RequestID() string { return v.x.RequestID() }

@@ -42,7 +42,7 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 	}
 	r, err := reference.New(reference.Options{
 		Texts: keepsake.Texts, Release: a.deps.Version, Document: a.describe, Versions: a.services.versions.Snapshot,
-		Style: c.AssetURL("console.css"), Icon: c.AssetURL("icon.svg"), Agents: agents,
+		BasePath: api.BasePathOf(strings.TrimSuffix(a.cfg.PublicURL, "/")), Style: c.AssetURL("console.css"), Icon: c.AssetURL("icon.svg"), Agents: agents,
 	})
 	if err != nil {
 		return nil, err

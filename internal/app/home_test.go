@@ -44,10 +44,14 @@ func TestProgramShowsABrowserTheStartPage(t *testing.T) {
 	if strings.Contains(text, p.Key) {
 		t.Error("the page contains the first key")
 	}
-	for url, accept := range map[string]string{p.URL + "/": "*/*", p.BackendURL + "/": browser} {
-		if res, text := get(url, accept); res.StatusCode != 404 || !strings.HasSuffix(text, "}\n") {
-			t.Errorf("%s with Accept %s: got %d %q", url, accept, res.StatusCode, text)
-		}
+	if res, text := get(p.URL+"/", "*/*"); res.StatusCode != 200 || !strings.Contains(text, `href="/docs"`) || !strings.Contains(strings.Join(res.Header["Link"], ","), `</docs>; rel="service-doc"`) {
+		t.Errorf("curl: got %d, links %q, %q", res.StatusCode, res.Header["Link"], text)
+	}
+	if res, text := get(p.URL+"/", "application/json"); res.StatusCode != 200 || !strings.Contains(text, `"documentation":"/docs"`) {
+		t.Errorf("without HTML: got %d %q", res.StatusCode, text)
+	}
+	if res, text := get(p.BackendURL+"/", browser); res.StatusCode != 404 || !strings.HasSuffix(text, "}\n") {
+		t.Errorf("the backend: got %d %q", res.StatusCode, text)
 	}
 	for _, path := range []string{"/openapi.json", "/api/versions"} {
 		if res, text := get(p.URL+path, browser); res.StatusCode != 200 || !strings.HasSuffix(text, "}\n") {

@@ -356,7 +356,7 @@ func TestRefusalsOfToolsAreResponsesOfHTTP(t *testing.T) {
 	a := newToolUser(t, p, key)
 	add := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add_memory","arguments":{"subjectId":"ada","text":"a"}}}`
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	const metadata = `resource_metadata="/.well-known/oauth-protected-resource/ai/mcp"`
+	metadata := `resource_metadata="` + p.URL + `/.well-known/oauth-protected-resource/ai/mcp"` // absolute also without publicUrl
 
 	res, text := a.exchange("POST", "/ai/mcp", add, nil)
 	if res.StatusCode != 403 || !bytes.Contains(text, []byte(`"insufficient_scope"`)) || !strings.Contains(res.Header.Get("WWW-Authenticate"), `scope="memory:write"`) {

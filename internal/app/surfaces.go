@@ -148,7 +148,7 @@ func (a *App) surfaces() error {
 		Keys: a.services.keys, Bearers: a.services.bearers, Workspaces: a.services.accounts.Entry, Operator: a.services.accounts.Operator, Addresses: a.services.addresses,
 		Limiter: a.services.limiter,
 		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),
-		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), TrustedProxies: a.cfg.TrustedProxies,
+		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), Address: a.PrimaryURL(), AgentsAddress: a.AIURL(), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Tracer: a.services.tracer, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
 	}
@@ -173,11 +173,12 @@ func (a *App) surfaces() error {
 	if a.deps.Local {
 		return nil
 	}
+	base := api.BasePathOf(options.PublicURL)
 	if a.agents == nil {
-		a.primary.handle(ai.Beside(primary, agents), &a.stopping, a.deps.Log)
+		a.primary.handle(api.Below(base, ai.Beside(primary, agents)), &a.stopping, a.deps.Log)
 	} else {
-		a.primary.handle(primary, &a.stopping, a.deps.Log)
-		a.agents.handle(agents, &a.stopping, a.deps.Log)
+		a.primary.handle(api.Below(base, primary), &a.stopping, a.deps.Log)
+		a.agents.handle(api.Below(base, agents), &a.stopping, a.deps.Log)
 	}
 
 	a.served = []surface{{"primary", primary, a.primary}, {"ai", agents, a.agents}}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +16,7 @@ import (
 	"keepsake/internal/serverurl"
 )
 
-// check refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
+// check writes addresses in their normal form, and refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
 func (c *Config) check() error {
 	wrong := func(setting, reason string, args ...any) error {
 		return &Error{Setting: setting, Reason: fmt.Sprintf(reason, args...)}
@@ -33,8 +35,12 @@ func (c *Config) check() error {
 			return wrong(a.setting, "%q is not an address such as :8080 or 127.0.0.1:8080", a.address)
 		}
 	}
-	if c.PublicURL != "" && !isBaseURL(c.PublicURL) {
-		return wrong("publicUrl", "%q is not an address such as https://search.example.org", c.PublicURL)
+	if c.PublicURL != "" {
+		public, ok := baseURL(c.PublicURL)
+		if !ok {
+			return wrong("publicUrl", "%s is not an address such as https://search.example.org or https://example.org/keepsake", shown(c.PublicURL, "it"))
+		}
+		c.PublicURL = public
 	}
 	if err := c.checkServers(); err != nil {
 		return err
@@ -48,14 +54,12 @@ func (c *Config) check() error {
 	if c.TLS.Key == "" && c.TLS.Cert != "" {
 		return wrong("tls.key", "is missing beside tls.cert")
 	}
-	for _, origin := range c.CORS.Origins {
-		if !isBaseURL(origin) {
-			shown := strconv.Quote(origin)
-			if u, err := url.Parse(origin); err != nil || u.User != nil { // can be a part of a password with a comma
-				shown = "an entry"
-			}
-			return wrong("cors.origins", "%s is not an origin such as https://app.example.org", shown)
+	for i, text := range c.CORS.Origins {
+		origin, ok := baseURL(text)
+		if !ok || strings.Count(origin, "/") > 2 {
+			return wrong("cors.origins", "%s is not an origin such as https://app.example.org", shown(text, "an entry"))
 		}
+		c.CORS.Origins[i] = origin
 	}
 	if _, err := c.Log.SlogLevel(); err != nil {
 		return err
@@ -266,9 +270,37 @@ func (l Log) SlogLevel() (slog.Level, error) {
 	return 0, &Error{Setting: "log.level", Reason: fmt.Sprintf("%q is not debug, info, warn or error", l.Level)}
 }
 
-// isBaseURL takes scheme, host and port, without path, query or credentials.
-func isBaseURL(text string) bool {
+// baseURL returns an address in its normal form, as browsers send it: scheme and host in lower case, without the default port
+// and without a slash at its end. It can have a path of plain segments, because the path becomes part of links and cookies,
+// but no query and no credentials.
+func baseURL(text string) (string, bool) {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
-		(u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == ""
+	if err != nil || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") {
+		return "", false
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
+	if scheme != "http" && scheme != "https" || host == "" {
+		return "", false
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" && (scheme+port != "http80" && scheme+port != "https443") {
+		host += ":" + port
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	if path != "" && !plainPath.MatchString(path) || slices.Contains(strings.Split(path, "/"), "..") || slices.Contains(strings.Split(path, "/"), ".") {
+		return "", false
+	}
+	return scheme + "://" + host + path, true
 }
+
+// shown quotes an address in an error, unless it can contain a password, or the part of one after a comma.
+func shown(text, otherwise string) string {
+	if u, err := url.Parse(text); err != nil || u.User != nil {
+		return otherwise
+	}
+	return strconv.Quote(text)
+}
+
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)

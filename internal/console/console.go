@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -43,19 +44,18 @@ type Console struct {
 	assets *assets
 	reads  reads
 	origin *http.CrossOriginProtection
-	host   string // of PublicURL if it uses HTTPS; else empty
+	https  bool         // PublicURL uses HTTPS
+	base   api.BasePath // of PublicURL
 }
 
 // New returns the console.
 func New(o Options) (*Console, error) {
-	c := &Console{o: o, origin: http.NewCrossOriginProtection()}
+	c := &Console{o: o, origin: http.NewCrossOriginProtection(), base: api.BasePathOf(o.PublicURL)}
 	if public, err := url.Parse(o.PublicURL); err == nil && public.Host != "" {
 		if err := c.origin.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 			return nil, fmt.Errorf("console: publicUrl: %w", err)
 		}
-		if public.Scheme == "https" {
-			c.host = public.Host
-		}
+		c.https = public.Scheme == "https"
 	}
 	var err error
 	c.assets, err = loadAssets()
@@ -171,6 +171,7 @@ type visit struct {
 	gained  bool       // a token without a scope was noticed
 	user    *client.Profile
 	path    string // of the page, for links back to it
+	cut     bool   // the visitor's body ended early
 }
 
 // response is what a page returns.
@@ -257,10 +258,13 @@ func (v *visit) render(resp response) api.WebResponse {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	var body bytes.Buffer
 	if err := resp.page.Render(context.WithValue(v.Context(), visitKey{}, v), &body); err != nil {
+		if v.gone() {
+			return api.WebResponse{Status: http.StatusServiceUnavailable, Header: h, Body: []byte(goneText)}
+		}
 		v.c.o.Log.Error("rendering a page failed", "id", v.RequestID(), "error", err)
 		return api.WebResponse{Status: http.StatusInternalServerError, Header: h, Body: []byte("The page could not be rendered.")}
 	}
-	return api.WebResponse{Status: resp.status, Header: h, Body: body.Bytes()}
+	return api.WebResponse{Status: resp.status, Header: h, Body: v.c.base.HTML(body.Bytes())}
 }
 
 type visitKey struct{}
@@ -280,6 +284,26 @@ func (v *visit) failed(status int, message string) response {
 	return response{status: status, page: failurePage(f)}
 }
 
+// gone reports whether the visitor has left. What fails then is no fault of the program, and nobody reads the page.
+func (v *visit) gone() bool { return v.Context().Err() != nil }
+
+// goneText is what the API says in such a response.
+const goneText = "The request took too long; try again."
+
+// watchedBody notes that the visitor's body ended early.
+type watchedBody struct {
+	io.ReadCloser
+	v *visit
+}
+
+func (b watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns io.EOF itself
+		b.v.cut = true
+	}
+	return n, err
+}
+
 // failure describes an error to a person.
 type failure struct {
 	Message   string
@@ -290,7 +314,13 @@ type failure struct {
 // fail returns a page about an error of a call.
 func (v *visit) fail(err error) response {
 	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
+	switch {
+	case ok:
+	case v.cut:
+		return v.failed(http.StatusBadRequest, "The form was cut off. Go back and send it again.")
+	case v.gone():
+		return v.failed(http.StatusServiceUnavailable, goneText)
+	default:
 		v.c.o.Log.Error("a page could not call the API", "id", v.RequestID(), "error", err)
 		return v.failed(http.StatusInternalServerError, "The page could not be shown. Try again; if it happens again, look for the request ID in the server's log.")
 	}

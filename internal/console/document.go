@@ -143,6 +143,7 @@ func (v *visit) imported(status int, data importData) response {
 
 // uploaded returns the file of a form.
 func uploaded(v *visit) (io.Reader, error) {
+	v.Body = watchedBody{v.Body, v}
 	parts, err := v.MultipartReader()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -16,18 +17,30 @@ const (
 	accessCookie  = "keepsake-access"
 	refreshCookie = "keepsake-refresh"
 
-	// securePrefix makes browsers refuse a cookie of this name that another host or a connection without TLS has set.
-	securePrefix = "__Host-"
+	// The prefixes make browsers refuse a cookie of this name that a connection without TLS, or with hostPrefix another host,
+	// has set. With hostPrefix they take no cookie with a path.
+	hostPrefix = "__Host-"
+	pathPrefix = "__Secure-"
 )
 
-// secure reports whether the browser uses TLS, directly or to a proxy at publicUrl.
-func (v *visit) secure() bool { return v.TLS != nil || v.c.host != "" && v.Host == v.c.host }
+// secure reports whether the browser uses TLS, directly or to a proxy at publicUrl. The Host header does not matter: a proxy
+// can change it.
+func (v *visit) secure() bool { return v.TLS != nil || v.c.https }
+
+// cookieName returns the name of a cookie as it is sent.
+func (v *visit) cookieName(name string) string {
+	switch {
+	case !v.secure():
+		return name
+	case v.c.base != "":
+		return pathPrefix + name
+	default:
+		return hostPrefix + name
+	}
+}
 
 func (v *visit) cookie(name string) string {
-	if v.secure() {
-		name = securePrefix + name
-	}
-	sent, err := v.Cookie(name)
+	sent, err := v.Cookie(v.cookieName(name))
 	if err != nil {
 		return ""
 	}
@@ -36,9 +49,8 @@ func (v *visit) cookie(name string) string {
 
 // setCookie sets a cookie of the session; an empty value removes it.
 func (v *visit) setCookie(name, value string) {
-	cookie := http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
-	if v.secure() {
-		cookie.Name, cookie.Secure = securePrefix+name, true
+	cookie := http.Cookie{
+		Name: v.cookieName(name), Value: value, Path: cmp.Or(string(v.c.base), "/"), Secure: v.secure(), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
 	if value == "" {
 		cookie.MaxAge = -1

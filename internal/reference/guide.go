@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -128,23 +129,26 @@ func (r *Reference) text(v *api.Visit) api.WebResponse {
 
 // index serves /llms.txt, the list of texts for language models (llmstxt.org).
 func (r *Reference) index(v *api.Visit) api.WebResponse {
-	base := v.BaseURL()
 	var b strings.Builder
 	b.WriteString("# Keepsake\n\n> Search and long-term memory behind one governed API: API keys with scopes, limits and quotas, " +
 		"versions, usage, and memories that are encrypted for each person.\n\n" +
 		"Requests need an API key in the header X-API-Key. Bodies are JSON; a request with an unknown field is refused. " +
 		"Errors have a stable code in `error`, and `details` that name the field.\n\n## API\n\n")
 	for _, known := range r.o.Versions().All() {
-		fmt.Fprintf(&b, "- [OpenAPI, version %[2]d](%[1]s/api/v%[2]d/openapi.json): every operation, its fields, scopes and errors\n", base, known.Number)
+		fmt.Fprintf(&b, "- [OpenAPI, version %[2]d](%[1]s): every operation, its fields, scopes and errors\n", v.Link(fmt.Sprintf("/api/v%d/openapi.json", known.Number)), known.Number)
 	}
-	fmt.Fprintf(&b, "- [Error codes](%s/docs/errors): what each code means, and what to do\n", base)
-	agents := r.o.Agents
-	if agents == "" {
-		agents = base
+	fmt.Fprintf(&b, "- [Error codes](%s): what each code means, and what to do\n", v.Link("/docs/errors"))
+	const tools = "tools for agents; an API key as bearer token"
+	if r.o.Agents == "" {
+		fmt.Fprintf(&b, "- [Model Context Protocol](%s): %s\n", v.Link("/ai/mcp"), tools)
+	} else if agents, err := url.Parse(r.o.Agents); err == nil && agents.Hostname() == "localhost" { // the reader can be on another machine
+		fmt.Fprintf(&b, "- Model Context Protocol, at /ai/mcp on port %s of this host: %s\n", agents.Port(), tools)
+	} else {
+		fmt.Fprintf(&b, "- [Model Context Protocol](%s/ai/mcp): %s\n", r.o.Agents, tools)
 	}
-	fmt.Fprintf(&b, "- [Model Context Protocol](%s/ai/mcp): tools for agents; an API key as bearer token\n\n## Guides\n\n", agents)
+	b.WriteString("\n## Guides\n\n")
 	for _, g := range r.guides() {
-		fmt.Fprintf(&b, "- [%s](%s/docs/text/%s.md): %s\n", g.Title, base, g.Name, g.Summary)
+		fmt.Fprintf(&b, "- [%s](%s): %s\n", g.Title, v.Link("/docs/text/"+g.Name+".md"), g.Summary)
 	}
 	return plain(http.StatusOK, "text/plain; charset=utf-8", b.String())
 }

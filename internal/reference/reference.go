@@ -29,6 +29,7 @@ type Options struct {
 	Release  string                            // of the program; can be empty
 	Document func(version int) ([]byte, error) // the OpenAPI document of a version
 	Versions func() *lifecycle.Snapshot
+	BasePath api.BasePath
 	Style    string // the path of the console's style sheet
 	Icon     string // the path of an icon
 	Agents   string // the URL of the AI services, if they have a listener of their own; else empty
@@ -141,7 +142,7 @@ func (v *visit) respond(page templ.Component) api.WebResponse {
 	if err := frame(v, page).Render(context.Background(), &body); err != nil {
 		return plain(http.StatusInternalServerError, "text/plain; charset=utf-8", "The page could not be rendered.")
 	}
-	resp := plain(v.status, "text/html; charset=utf-8", body.String())
+	resp := plain(v.status, "text/html; charset=utf-8", string(v.r.o.BasePath.HTML(body.Bytes())))
 	resp.Header.Set("Content-Security-Policy", policy)
 	return resp
 }

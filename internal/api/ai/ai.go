@@ -3,6 +3,7 @@
 package ai
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -33,7 +34,10 @@ func Operations(of *endpoint.Registry) *endpoint.Registry {
 func New(o api.Options, primary *api.API) (*api.API, error) {
 	o.Surface, o.Primary = usage.AI, primary
 	o.Operations = Operations(o.Operations)
-	mcp.Add(o.Operations, mcp.Options{Release: o.Release, PublicURL: o.PublicURL})
+	o.Address = o.AgentsAddress
+	mcp.Add(o.Operations, mcp.Options{
+		Release: o.Release, API: cmp.Or(o.PublicURL, primary.Address()), Agents: cmp.Or(o.PublicURL, o.Address), BasePath: api.BasePathOf(o.PublicURL),
+	})
 	o.Document = nil
 	return api.New(o)
 }
@@ -42,7 +46,7 @@ func New(o api.Options, primary *api.API) (*api.API, error) {
 // endpoint for tools, primary all others.
 func Beside(primary, agents http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, Prefix) || r.URL.Path == mcp.MetadataPath {
+		if strings.HasPrefix(r.URL.Path, Prefix) || strings.HasPrefix(r.URL.Path, mcp.MetadataPrefix) {
 			agents.ServeHTTP(w, r)
 			return
 		}

@@ -9,22 +9,32 @@ import (
 	"context"
 	"strings"
 
+	"keepsake/internal/api"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
 	"keepsake/internal/problem"
 	"keepsake/internal/wire"
 )
 
-// Path is the path of the endpoint. MetadataPath describes it to clients that look for its authorization (RFC 9728).
+// Path is the path of the endpoint. Below MetadataPrefix is the description for clients that look for its authorization (RFC
+// 9728): at the endpoint's public path.
 const (
-	Path         = "/ai/mcp"
-	MetadataPath = "/.well-known/oauth-protected-resource" + Path
+	Path           = "/ai/mcp"
+	MetadataPrefix = "/.well-known/oauth-protected-resource/"
 )
 
 // Options is what the endpoint says about the instance.
 type Options struct {
-	Release   string // of the program
-	PublicURL string // base of links, without a slash at its end; empty: links are relative
+	Release string // of the program
+	// API and Agents are the addresses of the API and of the AI services, without a slash at their end. What agents get must
+	// be absolute. They are empty for a process that only serves the folder's socket.
+	API, Agents string
+	BasePath    api.BasePath // of these addresses
+}
+
+// metadataPath returns the path of the metadata, which is not below the base path.
+func (o *Options) metadataPath() string {
+	return strings.TrimSuffix(MetadataPrefix, "/") + o.BasePath.Path(Path)
 }
 
 type server struct {
@@ -41,11 +51,11 @@ func Add(r *endpoint.Registry, o Options) {
 		Description: "The response of a request is 200 with a JSON-RPC response; a tool that fails says so in its result. Notifications " +
 			"are 202. A call of a tool that the scopes of the credential do not allow is 403.",
 		Credentials: endpoint.Key | endpoint.Bearer, Class: endpoint.Batch, Status: 200, Calls: true, CheckOrigin: true, TrailingSlash: true,
-		Metadata: MetadataPath,
+		Metadata: s.metadataPath(),
 		Errors:   []string{problem.CodeInsufficientScope},
 	}, s.handle)
 	endpoint.Add(r, endpoint.Operation{
-		ID: "getToolsMetadata", Method: "GET", Path: MetadataPath, Tag: "mcp", Summary: "Get the metadata of the tools' endpoint",
+		ID: "getToolsMetadata", Method: "GET", Path: s.metadataPath(), Tag: "mcp", Summary: "Get the metadata of the tools' endpoint",
 		Description: "The metadata of a protected resource (RFC 9728). It names no authorization server, because credentials are API keys.",
 		Status:      200, Uncharged: true,
 	}, s.metadata)
@@ -172,7 +182,7 @@ type metadataAnswer struct {
 
 func (s *server) metadata(context.Context, *struct{}) (*metadataAnswer, error) {
 	out := &metadataAnswer{CacheControl: "public, max-age=300"}
-	out.Body.Resource, out.Body.Name, out.Body.BearerMethods = s.PublicURL+Path, "Keepsake", []string{"header"}
+	out.Body.Resource, out.Body.Name, out.Body.BearerMethods = s.Agents+Path, "Keepsake", []string{"header"}
 	out.Body.Scopes = strings.Fields((auth.Read | auth.MemoryRead | auth.MemoryWrite).String())
 	return out, nil
 }

@@ -38,7 +38,7 @@ var agentKey = auth.Principal{Kind: auth.APIKey, Scopes: auth.Read | auth.Memory
 // post sends a body and decodes the response.
 func post(t *testing.T, p auth.Principal, c *caller, in handleMessage) (status int, body map[string]any, err error) {
 	t.Helper()
-	s := &server{Options: Options{Release: "1.2.3", PublicURL: "https://keepsake.example"}}
+	s := &server{Options: Options{Release: "1.2.3", API: "https://keepsake.example"}}
 	s.tools = newTools(s)
 	ctx := context.WithValue(auth.With(context.Background(), &p), endpoint.RequestKey, endpoint.Request(c))
 	out, err := s.handle(ctx, &in)

@@ -208,7 +208,7 @@ func (s *server) documentURL(c *call, name string, own *string) string {
 func (s *server) memoryURL(c *call, name string) string { return s.address(c, "/memories/", name) }
 
 func (s *server) address(c *call, path, name string) string {
-	return fmt.Sprintf("%s/api/v%d%s%s", s.PublicURL, c.request.APIVersion(), path, url.PathEscape(name))
+	return fmt.Sprintf("%s/api/v%d%s%s", s.API, c.request.APIVersion(), path, url.PathEscape(name))
 }
 
 // get reads a resource with an operation that has the parameter id.

@@ -3,6 +3,10 @@
 "use strict";
 
 (() => {
+	// home is the path of the start page: / or the path of publicUrl. base is the address of the API for this browser.
+	const home = document.body.dataset.root;
+	const base = location.origin + home.slice(0, -1);
+
 	const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 	const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 	const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -32,8 +36,8 @@
 	// addresses replaces the server's own address in lines for a shell by the one that this browser uses.
 	function addresses(root) {
 		for (const e of root.querySelectorAll("code[data-base]")) {
-			e.textContent = e.textContent.replaceAll(e.dataset.base, location.origin);
-			e.dataset.base = location.origin;
+			e.textContent = e.textContent.replaceAll(e.dataset.base, base);
+			e.dataset.base = base;
 		}
 	}
 
@@ -152,7 +156,7 @@
 	async function look() {
 		let status = 0;
 		try {
-			status = (await fetch("/console/alive", { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(8000) })).status;
+			status = (await fetch(home + "console/alive", { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(8000) })).status;
 		} catch { /* the server is lost */ }
 		if (status === 0 || status >= 500) {
 			lose();

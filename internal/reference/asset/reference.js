@@ -2,6 +2,9 @@
 "use strict";
 
 (() => {
+	// base is the address of the API for this browser.
+	const base = location.origin + document.body.dataset.root.slice(0, -1);
+
 	const credential = document.getElementById("credential");
 
 	// copying adds a button to each block of code.
@@ -22,7 +25,7 @@
 	}
 
 	for (const code of document.querySelectorAll("pre.curl-line code")) {
-		code.textContent = code.textContent.replaceAll("$KEEPSAKE_URL", location.origin);
+		code.textContent = code.textContent.replaceAll("$KEEPSAKE_URL", base);
 	}
 
 	const forms = document.querySelectorAll(".try form");
