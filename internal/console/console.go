@@ -284,7 +284,7 @@ func (v *visit) failed(status int, message string) response {
 	return response{status: status, page: failurePage(f)}
 }
 
-// gone reports whether the visitor has left. What fails then is no fault of the program, and nobody reads the page.
+// gone reports whether the visitor has left. What fails then is no fault of the program.
 func (v *visit) gone() bool { return v.Context().Err() != nil }
 
 // goneText is what the API says in such a response.
