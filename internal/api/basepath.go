@@ -28,7 +28,7 @@ func (b BasePath) Path(path string) string {
 }
 
 // linking are the attributes of our pages that contain a path.
-var linking = []string{"href", "src", "action", "formaction", "hx-get", "hx-post", "hx-push-url", "data-path", "data-root"}
+var linking = []string{"href", "src", "action", "formaction", "hx-get", "hx-post", "hx-push-url", "data-path"}
 
 // HTML returns a page of this program with the public paths in its links. Templates write every attribute in double quotes,
 // and escape double quotes in texts and values, so these bytes are only found where an attribute begins.

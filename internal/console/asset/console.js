@@ -4,7 +4,7 @@
 
 (() => {
 	// home is the path of the start page: / or the path of publicUrl. base is the address of the API for this browser.
-	const home = document.body.dataset.root;
+	const [home] = document.querySelector("link[rel=icon]").getAttribute("href").split("console/asset/");
 	const base = location.origin + home.slice(0, -1);
 
 	const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -3,7 +3,8 @@
 
 (() => {
 	// base is the address of the API for this browser.
-	const base = location.origin + document.body.dataset.root.slice(0, -1);
+	const [home] = document.querySelector("link[rel=icon]").getAttribute("href").split("console/asset/");
+	const base = location.origin + home.slice(0, -1);
 
 	const credential = document.getElementById("credential");
 
