@@ -84,6 +84,35 @@ func TestComposeFilesNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestMemoryAndProcessesAreBounded checks that a service cannot take the whole machine, and that its memory reaches no disk.
+func TestMemoryAndProcessesAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"compose.yml", "compose.scale.yml"} {
+		parsed, err := yaml.Parser().Unmarshal([]byte(read(t, file)))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, v := range asMap(parsed["services"]) {
+			service := asMap(v)
+			if service["mem_limit"] == nil || service["memswap_limit"] != service["mem_limit"] || service["pids_limit"] == nil {
+				t.Errorf("%s: %s is not bounded", file, name)
+			}
+			if service["image"] == "keepsake" && asMap(service["ulimits"])["core"] != 0 {
+				t.Errorf("%s: %s can write a core file", file, name)
+			}
+		}
+	}
+	unit := read(t, "keepsake.service")
+	for _, line := range []string{"\nLimitCORE=0\n", "\nMemorySwapMax=0\n"} {
+		if !strings.Contains(unit, line) {
+			t.Errorf("keepsake.service lacks %q", line)
+		}
+	}
+	if text := read(t, "forward-auth/traefik.yml"); strings.Count(text, "authResponseHeadersRegex: (?i)^x[-_](keepsake|ratelimit)[-_]") != strings.Count(text, "authResponseHeadersRegex") {
+		t.Error("traefik.yml keeps headers such as X_Keepsake_Key_Id that a client sends")
+	}
+}
+
 // TestProbesReachTheContainers checks that the probes' listener answers from outside each container, and that no compose file
 // publishes it to other machines.
 func TestProbesReachTheContainers(t *testing.T) {

@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -184,6 +185,31 @@ func (b *protected) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"error":"of the service"}`)
 }
 
+// refusesAmbiguousPaths sends paths that a proxy and a service can read in different ways, as they are. None reaches the service.
+func (b *protected) refusesAmbiguousPaths() {
+	b.t.Helper()
+	for _, path := range []string{
+		"/public#/../reports/7", "/public#", "/public;/../reports/7", "/orders;/x", `/public\..\reports\7`, `/orders\x`,
+		"/public%23/../reports/7", "/orders%3B/x", "/orders%3b/x", "/orders%5Cx", "/orders%5cx",
+	} {
+		b.mu.Lock()
+		b.last = nil
+		b.mu.Unlock()
+		conn, err := net.Dial("tcp", b.address)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nX-API-Key: %s\r\nConnection: close\r\n\r\n", path, b.address, b.reader)
+		answer, _ := io.ReadAll(conn) // an unclean end is no concern of this test
+		conn.Close()
+		b.mu.Lock()
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || b.last != nil {
+			b.t.Errorf("%s: got %.40q, reached the service: %v", path, answer, b.last != nil)
+		}
+		b.mu.Unlock()
+	}
+}
+
 // adapt puts the addresses of this test in place of those of a recipe.
 func (b *protected) adapt(file string, more ...string) string {
 	text := read(b.t, filepath.Join("forward-auth", file))
@@ -343,6 +369,7 @@ func (b *protected) refused(a answer, status int, code string) {
 // judges runs every path of a proxy: 200, 401, 403 and 429.
 func (b *protected) judges() {
 	b.t.Helper()
+	b.refusesAmbiguousPaths()
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		b.passes(answer{method, "/orders?next=%2F&cost=9", b.reader, nil}, b.readerID, "")
 	}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +45,10 @@ func doctorCommand(st *stage) *cobra.Command {
 				return err
 			}
 			d.folder(cfg)
-			d.exposures(&cfg)
+			// A server that runs knows its settings and listeners; those here can be others.
+			if !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)) {
+				d.exposures(&cfg)
+			}
 			if cfg.DatabaseURL != "" {
 				d.servers(cmd.Context(), cfg, st.now)
 			}
@@ -186,7 +192,7 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 			return err
 		}
 		if h.Status != "healthy" {
-			d.find(warning, "service", "says it is %s", h.Status)
+			d.find(warning, "service", "says it is %s%s", h.Status, d.failing(ctx, c, remote))
 		} else {
 			d.find(well, "service", "healthy, API version %s", h.Version)
 		}
@@ -199,6 +205,9 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 		if err := d.indexes(ctx, c); err != nil {
 			return err
 		}
+		if err := d.listeners(ctx, c); err != nil {
+			return err
+		}
 		list, err := c.Warnings(ctx)
 		for _, w := range list {
 			d.find(warning, w.About, "%s (last at %s)", w.Text, w.At.Format(time.RFC3339))
@@ -208,6 +217,50 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 	if err != nil {
 		d.find(broken, "service", "%v", err)
 	}
+}
+
+// failing names the parts that do not work, where the caller can ask for them.
+func (d *diagnosis) failing(ctx context.Context, c *client.Client, remote bool) string {
+	if remote {
+		return ""
+	}
+	stats, err := c.CacheStats(ctx)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, p := range stats.Parts {
+		if p.Status == "degraded" || p.Status == "failed" {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// listeners checks that the listeners of the running server accept connections.
+func (d *diagnosis) listeners(ctx context.Context, c *client.Client) error {
+	list, err := c.Listeners(ctx)
+	if err != nil {
+		return err
+	}
+	dialer := net.Dialer{Timeout: 3 * time.Second}
+	for _, l := range list {
+		u, err := url.Parse(l.URL)
+		if err != nil || u.Host == "" {
+			continue // a socket with a path
+		}
+		conn, err := dialer.DialContext(ctx, "tcp", u.Host)
+		if err != nil {
+			d.find(broken, "listener", "%s at %s accepts no connections: %v", l.Name, l.URL, err)
+			continue
+		}
+		conn.Close()
+		d.find(well, "listener", "%s at %s", l.Name, l.URL)
+	}
+	return nil
 }
 
 // maxLag is the number of changes from which on searches have to wait for their index.

@@ -27,14 +27,14 @@ func restoreCommand(st *stage) *cobra.Command {
 		Long: "Restores the two files of `keepsake backup` into an empty data folder, or with databaseUrl into an empty PostgreSQL\n" +
 			"database, whichever engine the backup came from. A target that is not empty is refused (exit code 3). The files are checked\n" +
 			"completely before anything is put in place.\n\n" +
-			"The master key from the time of the backup is required: either --master-key-file, which is copied into the folder, or the\n" +
-			"setting masterKey, which must then provide it at every start.\n\n" +
+			"The master key from the time of the backup is required: --master-key-file, which is copied into the folder; or the setting\n" +
+			"masterKey, which must then provide it at every start; or a file master.key that is already in the folder.\n\n" +
 			"A restore ends all sessions. With --journal, keys and users return to their last state; without it, credentials\n" +
 			"that were revoked after the backup are valid again.",
 		Example: "  keepsake restore --in data-2026-11-30.db --keys-in keepsake-keys.db --master-key-file master.key \\\n" +
 			"    --journal journal.ndjson --data ./restored",
 	}
-	s := settingFlags(st, cmd, placeSettings...)
+	s := settingFlags(st, cmd, "data", "databaseUrl", "keysUrl") // --master-key-file means more here
 	flags := cmd.Flags()
 	flags.StringVar(&r.Data, "in", "", "data `FILE` of the backup")
 	flags.StringVar(&r.Keys, "keys-in", "", "keys `FILE` of the same backup or a later one")

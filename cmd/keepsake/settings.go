@@ -21,10 +21,15 @@ func settingFlags(st *stage, cmd *cobra.Command, paths ...string) *settings {
 	s := &settings{st: st, cmd: cmd, text: map[string]*string{}}
 	cmd.Flags().StringVar(&s.file, "config", "", "YAML `FILE` with settings")
 	for _, setting := range config.Settings() {
-		if setting.Flag == "" || (len(paths) > 0 && !slices.Contains(paths, setting.Path)) {
+		if len(paths) > 0 && !slices.Contains(paths, setting.Path) {
 			continue
 		}
-		s.text[setting.Path] = cmd.Flags().String(setting.Flag, "", setting.Help+" ("+setting.Env()+")")
+		if setting.Flag != "" {
+			s.text[setting.Path] = cmd.Flags().String(setting.Flag, "", setting.Help+" ("+setting.Env()+")")
+		}
+		if setting.FileFlag != "" {
+			s.text[setting.Path+"File"] = cmd.Flags().String(setting.FileFlag, "", "`FILE` with the setting "+setting.Path+" ("+setting.Env()+"_FILE)")
+		}
 	}
 	return s
 }
@@ -35,6 +40,9 @@ func (s *settings) load() (config.Config, error) {
 	for _, setting := range config.Settings() {
 		if text, ok := s.text[setting.Path]; ok && s.cmd.Flags().Changed(setting.Flag) {
 			given[setting.Path] = *text
+		}
+		if text, ok := s.text[setting.Path+"File"]; ok && s.cmd.Flags().Changed(setting.FileFlag) {
+			given[setting.Path+"File"] = *text
 		}
 	}
 	return config.Load(config.Sources{File: s.file, Env: s.st.env, Flags: given})

@@ -19,7 +19,7 @@ import (
 )
 
 // placeSettings are the settings that locate an instance.
-var placeSettings = []string{"data", "databaseUrl", "keysUrl"}
+var placeSettings = []string{"data", "databaseUrl", "keysUrl", "masterKey"}
 
 // target is the instance that a command works on: a server, or a data folder on this machine with its database.
 type target struct {

@@ -141,7 +141,7 @@ func (l *webhookListener) print(d *received) {
 	_ = json.Unmarshal(d.Payload, &about) // it is valid JSON; another shape has no type
 	var payload bytes.Buffer
 	_ = json.Indent(&payload, d.Payload, "  ", "  ")
-	fmt.Fprintf(l.st.out, "%s  %s  %s  %s\n", d.ReceivedAt.Format("2006-01-02 15:04:05"), plain(about.Type), plain(d.EventID), plain(verdict))
+	fmt.Fprintf(l.st.out, "%s  %s  %s  %s\n", d.ReceivedAt.UTC().Format("2006-01-02 15:04:05 UTC"), plain(about.Type), plain(d.EventID), plain(verdict))
 	for line := range strings.Lines("  " + payload.String() + "\n") {
 		fmt.Fprintln(l.st.out, plain(strings.TrimRight(line, "\n")))
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"keepsake/internal/api/local"
 	"keepsake/internal/cluster/redis"
 	"keepsake/internal/config"
 	"keepsake/internal/folder"
@@ -136,17 +137,43 @@ func isPublic(host string) bool {
 	return err == nil && ip.IsGlobalUnicast() && !ip.Unmap().IsPrivate()
 }
 
-// warn logs exposures. It uses the bound address, because an inherited socket can differ from the setting.
+// warn logs exposures.
 func (a *App) warn() {
+	for _, e := range a.exposures() {
+		a.deps.Log.Warn("found an exposure", "about", e.About, "problem", e.Text)
+	}
+}
+
+// exposures returns the exposures of the running program. They use the bound addresses, because an inherited socket can differ
+// from the setting.
+func (a *App) exposures() []Exposure {
 	if a.deps.Local {
-		return
+		return nil
 	}
 	cfg := a.cfg
 	cfg.Listen = a.primary.inner.Addr().String()
 	if a.agents != nil {
 		cfg.AIListen = a.agents.inner.Addr().String()
 	}
-	for _, e := range Exposures(&cfg) {
-		a.deps.Log.Warn("found an exposure", "about", e.About, "problem", e.Text)
+	return Exposures(&cfg)
+}
+
+// exposed returns the exposures as warnings: only this process knows all of its settings.
+func (a *App) exposed() []local.Warning {
+	var list []local.Warning
+	for _, e := range a.exposures() {
+		list = append(list, local.Warning{About: e.About, Text: e.Text, At: a.deps.Now()})
 	}
+	return list
+}
+
+// listening returns the network listeners.
+func (a *App) listening() []local.Listener {
+	var list []local.Listener
+	for _, l := range []*listener{a.primary, a.backend, a.agents} {
+		if l != nil {
+			list = append(list, local.Listener{Name: l.name, URL: l.url()})
+		}
+	}
+	return list
 }

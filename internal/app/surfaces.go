@@ -94,7 +94,8 @@ func (a *App) handleSocket(options api.Options, primary, agents *api.API) error 
 	local.AddMasterKey(options.Operations, a.services.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
 	local.AddReindex(options.Operations, a.services.indexer)
-	local.AddWarnings(options.Operations, func() []local.Warning { return warnings(primary) })
+	local.AddWarnings(options.Operations, func() []local.Warning { return append(a.exposed(), warnings(primary)...) })
+	local.AddListeners(options.Operations, a.listening)
 	h, err := api.New(options)
 	if err != nil {
 		return err

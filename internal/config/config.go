@@ -10,7 +10,8 @@ import (
 
 // Config is what an operator may decide. The path of a setting is its tags joined by dots (`log.requests`); the same
 // path is its place in the YAML file and, as KEEPSAKE_LOG_REQUESTS, its environment variable. A flag is named where
-// there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE. One tagged
+// there is one. A setting tagged `secret` may also come from a file: `masterKeyFile`, KEEPSAKE_MASTER_KEY_FILE,
+// and, tagged `fileFlag`, --master-key-file. One tagged
 // `atLeast` has a minimum length, also where it is given as empty text.
 type Config struct {
 	Data           string         `setting:"data" flag:"data" help:"data folder, with the master key, the search index and, without databaseUrl, the databases"`
@@ -22,7 +23,7 @@ type Config struct {
 	DatabaseURL    string         `setting:"databaseUrl" flag:"database-url" secret:"true" help:"PostgreSQL database, which several processes can share: postgres://user@host/name (default: SQLite files in the data folder)"`
 	KeysURL        string         `setting:"keysUrl" flag:"keys-url" secret:"true" help:"separate PostgreSQL database for wrapped secrets and data keys (default: a schema of its own in databaseUrl)"`
 	RedisURL       string         `setting:"redisUrl" flag:"redis-url" secret:"true" help:"Redis or Valkey for limits shared by several processes: redis://host:6379 (default: each process enforces a share)"`
-	MasterKey      string         `setting:"masterKey" secret:"true" help:"key that wraps the instance's secrets, 32 bytes in base64 (default: master.key in the data folder)"`
+	MasterKey      string         `setting:"masterKey" secret:"true" fileFlag:"master-key-file" help:"key that wraps the instance's secrets, 32 bytes in base64 (default: master.key in the data folder)"`
 
 	Backend  Backend  `setting:"backend"`
 	TLS      TLS      `setting:"tls"`

@@ -21,6 +21,8 @@ type Setting struct {
 	Help   string
 	Secret bool // may also come from a file: Path + "File"
 
+	FileFlag string // the flag that names this file; empty where there is none
+
 	atLeast int // bytes that a given text must have
 
 	field []int // index path in Config; nil for a tier's number
@@ -60,7 +62,7 @@ func settingsOf(t reflect.Type, prefix string, index []int) []Setting {
 			atLeast, _ := strconv.Atoi(f.Tag.Get("atLeast")) // 0 without the tag
 			list = append(list, Setting{
 				Path: path, Flag: f.Tag.Get("flag"), Help: f.Tag.Get("help"),
-				Secret: f.Tag.Get("secret") != "", atLeast: atLeast, field: at,
+				Secret: f.Tag.Get("secret") != "", FileFlag: f.Tag.Get("fileFlag"), atLeast: atLeast, field: at,
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func Restore(ctx context.Context, cfg config.Config, opt Options, r RestoreReque
 	if err != nil {
 		return nil, err
 	}
-	if err := emptyFolder(cfg.Data); err != nil {
+	if err := emptyFolder(cfg.Data, r.keyInPlace(&cfg)); err != nil {
 		return nil, err
 	}
 	if err := emptyDatabase(ctx, &cfg); err != nil {
@@ -84,7 +85,7 @@ func Restore(ctx context.Context, cfg config.Config, opt Options, r RestoreReque
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	if r.MasterKeyFile != "" {
+	if r.MasterKeyFile != "" || r.keyInPlace(&cfg) {
 		result.MasterKeyFile = MasterKeyPath(cfg.Data)
 	}
 	return result, nil
@@ -92,12 +93,19 @@ func Restore(ctx context.Context, cfg config.Config, opt Options, r RestoreReque
 
 const stagingPrefix = ".restoring-"
 
+// keyInPlace reports whether the master key is the one that the target folder already contains.
+func (r *RestoreRequest) keyInPlace(cfg *config.Config) bool {
+	return r.MasterKeyFile == "" && cfg.MasterKey == "" && exists(MasterKeyPath(cfg.Data))
+}
+
 func (r *RestoreRequest) masterKey(cfg *config.Config) (seal.MasterKey, error) {
 	switch {
 	case r.MasterKeyFile != "":
 		return seal.LoadMasterKey(r.MasterKeyFile)
 	case cfg.MasterKey != "":
 		return parseMasterKey(cfg)
+	case r.keyInPlace(cfg):
+		return seal.LoadMasterKey(MasterKeyPath(cfg.Data))
 	default:
 		return seal.MasterKey{}, &config.Error{
 			Setting: "masterKey", Reason: "no backup holds it; name its file with --master-key-file, or give the setting",
@@ -106,13 +114,17 @@ func (r *RestoreRequest) masterKey(cfg *config.Config) (seal.MasterKey, error) {
 }
 
 // emptyFolder creates a folder if necessary, and refuses one that is not empty. It removes what an interrupted Restore left.
-func emptyFolder(path string) error {
+// With keepKey, the folder contains its master key, which stays.
+func emptyFolder(path string, keepKey bool) error {
 	if err := folder.Make(path); err != nil {
 		return fmt.Errorf("create data folder: %w", err)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return fmt.Errorf("read data folder: %w", err)
+	}
+	if keepKey {
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(MasterKeyPath("")) })
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), stagingPrefix) {
