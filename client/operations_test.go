@@ -57,6 +57,7 @@ var elsewhere = map[string]string{
 	"RateLimits":      "sends nothing",
 	"Message":         "is for the Model Context Protocol",
 	"Warnings":        "is for the socket in the data folder",
+	"Listeners":       "is for the socket in the data folder",
 	"RotateMasterKey": "is for the socket in the data folder",
 	"StartSnapshot":   "is for the socket in the data folder",
 	"Snapshot":        "is for the socket in the data folder",
