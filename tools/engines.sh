@@ -8,8 +8,8 @@ set -eu
 pairs="postgres:postgresql redis-server:redis-server strace:strace"
 [ "$1" = quick ] || pairs="$pairs nginx:nginx-light pgbouncer:pgbouncer caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium"
 
-# What npm installs, at the versions of the lock files: the conformance suite of the Model Context Protocol with the Node that
-# runs it, and the checker of accessibility.
+# What npm installs, at the versions of the lock files: the conformance suite and clients of the Model Context Protocol with the
+# Node that runs them, and the checker of accessibility.
 for tool in mcp axe; do
 	if [ "$1" = quick ] || [ tools/$tool/node_modules/.package-lock.json -nt tools/$tool/package-lock.json ]; then
 		continue
