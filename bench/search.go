@@ -108,7 +108,7 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 	go func() { done <- indexer.Run(ctx) }()
 	service := document.NewService(document.Options{
 		Store: st, Units: st, Changed: indexer.Notify, Now: time.Now,
-		Max:      func(string) int64 { return 0 },
+		Max:      func(string) *int64 { return nil },
 		MaxBytes: func(string) *int64 { return nil },
 		NewID:    func() string { return id.New(id.Document) },
 	})

@@ -14,17 +14,17 @@ type Tier struct {
 	Revision int64 `json:"revision"` // 1 until the configured numbers are changed
 }
 
-// TierNumbers are the limits of a tier. Rates always apply; 0 for a count means no limit.
+// TierNumbers are the limits of a tier. Rates always apply. Of the counts, nil means no limit, and 0 means none.
 type TierNumbers struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute"`
 	Daily             int64 `json:"daily"`
 	Monthly           int64 `json:"monthly"`
-	Keys              int64 `json:"keys"`
-	Users             int64 `json:"users"`
-	Documents         int64 `json:"documents"`
-	Memories          int64 `json:"memories"`
 
-	Storage *int64 `json:"storage"` // stored bytes; nil: no limit; 0: nothing can be stored
+	Keys      *int64 `json:"keys"`
+	Users     *int64 `json:"users"`
+	Documents *int64 `json:"documents"`
+	Memories  *int64 `json:"memories"`
+	Storage   *int64 `json:"storage"` // stored bytes
 }
 
 // TierQuery selects a page of the list of tiers.

@@ -312,7 +312,8 @@ func adminTierChecks() []promise {
 		}
 		return a.is(http.StatusOK)
 	}
-	numbers := []string{"requestsPerMinute", "daily", "monthly", "keys", "users", "documents", "memories"}
+	rates := []string{"requestsPerMinute", "daily", "monthly"}
+	counts := []string{"keys", "users", "documents", "memories", "storage"}
 	return []promise{
 		{"TheFiveTiersAreThere", func(c *check) {
 			a := operator(c)
@@ -323,11 +324,11 @@ func adminTierChecks() []promise {
 				}
 			}
 			for i := range names {
-				for _, n := range numbers {
+				for _, n := range rates {
 					a.shape(map[string]string{fmt.Sprintf("items[%d].%s", i, n): "integer"})
 				}
-				if names[i] == "unlimited" {
-					a.has(fields{fmt.Sprintf("items[%d].storage", i): nil})
+				for _, n := range counts {
+					a.shape(map[string]string{fmt.Sprintf("items[%d].%s", i, n): "integer|null"})
 				}
 			}
 		}},
@@ -337,20 +338,21 @@ func adminTierChecks() []promise {
 				return fields{"requestsPerMinute": 600, "daily": 1000, "monthly": 10000, "keys": 5, "users": 5, "documents": 10, "memories": 10}
 			}
 			c.put(path+"/platinum").json(good()).send().fails(404, "not_found")
-			for _, n := range numbers {
+			for _, n := range rates {
 				body := good()
 				delete(body, n)
 				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "required")
-				body = good()
-				body[n] = -1
-				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "too_small")
-				body[n] = "7"
-				c.put(path+"/free").json(body).send().fails(400, "validation_error", n, "type")
+				for bad, issue := range map[any]string{nil: "required", 0: "too_small"} { // rates are always limits
+					body[n] = bad
+					c.put(path+"/free").json(body).send().fails(400, "validation_error", n, issue)
+				}
 			}
-			for bad, issue := range map[any]string{-1: "too_small", "7": "type"} {
-				body := good()
-				body["storage"] = bad
-				c.put(path+"/free").json(body).send().fails(400, "validation_error", "storage", issue)
+			for _, n := range slices.Concat(rates, counts) {
+				for bad, issue := range map[any]string{-1: "too_small", "7": "type", "none": "type", 1.5: "type"} {
+					body := good()
+					body[n] = bad
+					c.put(path+"/free").json(body).send().fails(400, "validation_error", n, issue)
+				}
 			}
 			body := good()
 			body["name"] = "pro"
@@ -373,7 +375,7 @@ func adminTierChecks() []promise {
 				{own, fields{"daily": 9999, "monthly": 9999}, "monthly", "too_small"},
 			} {
 				body := fields{}
-				for _, n := range numbers {
+				for _, n := range rates {
 					body[n] = a.integer(fmt.Sprintf("items[%d].%s", slices.Index(a.texts("items", "name"), bad.tier), n))
 				}
 				maps.Copy(body, bad.change)
@@ -382,6 +384,27 @@ func adminTierChecks() []promise {
 			c.put(path+"/business").with("If-None-Match", "*").json(fields{
 				"requestsPerMinute": 600, "daily": 1000, "monthly": 10000, "keys": 5, "users": 5, "documents": 10, "memories": 10,
 			}).send().fails(412, "revision_mismatch")
+		}},
+		{"NullIsNoLimitAndZeroIsNone", func(c *check) {
+			a := operator(c)
+			if !c.suite.target.Disposable {
+				c.skip("would change the numbers of a tier; runs against a deployment that is there for this alone")
+			}
+			at := fmt.Sprintf("items[%d].", slices.Index(a.texts("items", "name"), "business"))
+			before := fields{}
+			for _, n := range slices.Concat(rates, counts) {
+				before[n], _ = a.at(at + n)
+			}
+			only := fields{"requestsPerMinute": before["requestsPerMinute"], "daily": before["daily"], "monthly": before["monthly"]}
+			c.finally(func() { c.put(path + "/business").json(before).send() })
+			want := maps.Clone(before)
+			for _, n := range counts {
+				for _, number := range []any{nil, 0, 7} {
+					body := maps.Clone(only)
+					body[n], want[n] = number, number
+					c.put(path + "/business").json(body).send().is(http.StatusOK).has(want) // what is left out stays
+				}
+			}
 		}},
 		{"ATiersNumbersAreInForceWithinASecond", func(c *check) {
 			a := operator(c)
@@ -394,8 +417,8 @@ func adminTierChecks() []promise {
 			spent := c.get("/api/v1/health").as(t.key).send().is(http.StatusOK)
 			i := slices.Index(a.texts("items", "name"), "business")
 			body := fields{}
-			for _, n := range numbers {
-				body[n] = a.integer(fmt.Sprintf("items[%d].%s", i, n))
+			for _, n := range slices.Concat(rates, counts) {
+				body[n], _ = a.at(fmt.Sprintf("items[%d].%s", i, n))
 			}
 			body["requestsPerMinute"], body["daily"] = 777, 5000
 			c.put(path + "/business").json(body).send().is(http.StatusOK).has(fields{"name": "business", "requestsPerMinute": 777})

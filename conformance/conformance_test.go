@@ -79,7 +79,7 @@ func TestASmallTiersLimitsAreKept(t *testing.T) {
 	t.Parallel()
 	r := apptest.Start(t, apptest.With(func(c *config.Config) {
 		tier := c.Tiers["unlimited"]
-		tier.RequestsPerMinute, tier.Keys = 40, 4
+		tier.RequestsPerMinute, tier.Keys = 40, new(int64(4))
 		c.Tiers["unlimited"] = tier
 	}))
 	report := run(t, conformance.Target{URL: r.URL, Key: r.Key, Only: "8 limits/ATiers"})

@@ -32,8 +32,8 @@ func settingsTopic() *cobra.Command {
 		b.WriteByte('\n')
 	}
 	b.WriteString("\n  tiers.NAME.requestsPerMinute, .daily, .monthly, .keys, .users, .documents, .memories, .storage\n" +
-		"      limits of a tier; 0 for no limit on keys, users, documents and memories; storage in bytes,\n" +
-		"      -1 for no limit (built-in tiers:")
+		"      limits of a tier; storage in bytes; of the last five, none means no limit and 0 means none at all\n" +
+		"      (built-in tiers:")
 	for _, t := range defaults.TierList() {
 		b.WriteString(" " + t.Name)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -52,22 +53,16 @@ func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error 
 	if asJSON {
 		return st.printJSON(object)
 	}
-	count := func(n int64) any {
-		if n == 0 {
+	count := func(n *int64) any {
+		if n == nil {
 			return "no limit"
 		}
-		return n
-	}
-	storage := func(bytes *int64) any {
-		if bytes == nil {
-			return "no limit"
-		}
-		return *bytes
+		return *n
 	}
 	rows := make([]table.Row, 0, len(tiers))
 	for _, t := range tiers {
 		rows = append(rows, table.Row{
-			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories), storage(t.Storage),
+			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories), count(t.Storage),
 		})
 	}
 	st.printTable(table.Row{"name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories", "storage"}, rows)
@@ -76,9 +71,8 @@ func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error 
 
 func tiersChangeCommand(st *stage) *cobra.Command {
 	var (
-		n       client.TierNumbers
-		storage int64
-		asJSON  bool
+		n      client.TierNumbers
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Change the limits of a tier", Args: cobra.ExactArgs(1),
@@ -88,26 +82,33 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
-	numbers := []struct {
+	rates := []struct {
 		flag, help string
 		of         func(*client.TierNumbers) *int64
 	}{
 		{"requests-per-minute", "requests per minute", func(n *client.TierNumbers) *int64 { return &n.RequestsPerMinute }},
 		{"daily", "requests per UTC day", func(n *client.TierNumbers) *int64 { return &n.Daily }},
 		{"monthly", "requests per UTC month", func(n *client.TierNumbers) *int64 { return &n.Monthly }},
-		{"keys", "API keys; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Keys }},
-		{"users", "users; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Users }},
-		{"documents", "documents; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Documents }},
-		{"memories", "memories; 0 for no limit", func(n *client.TierNumbers) *int64 { return &n.Memories }},
+	}
+	counts := []struct {
+		flag, help string
+		of         func(*client.TierNumbers) **int64
+	}{
+		{"keys", "API keys", func(n *client.TierNumbers) **int64 { return &n.Keys }},
+		{"users", "users", func(n *client.TierNumbers) **int64 { return &n.Users }},
+		{"documents", "documents", func(n *client.TierNumbers) **int64 { return &n.Documents }},
+		{"memories", "memories", func(n *client.TierNumbers) **int64 { return &n.Memories }},
+		{"storage", "stored bytes", func(n *client.TierNumbers) **int64 { return &n.Storage }},
 	}
 	var names []string
-	for _, number := range numbers {
-		flags.Int64Var(number.of(&n), number.flag, 0, number.help)
-		names = append(names, number.flag)
+	for _, rate := range rates {
+		flags.Int64Var(rate.of(&n), rate.flag, 0, rate.help)
+		names = append(names, rate.flag)
 	}
-	const storageFlag = "storage"
-	flags.Int64Var(&storage, storageFlag, 0, "stored bytes; -1 for no limit")
-	names = append(names, storageFlag)
+	for _, count := range counts {
+		flags.Var(countFlag{count.of(&n)}, count.flag, count.help+"; none for no limit, 0 for none at all")
+		names = append(names, count.flag)
+	}
 	cmd.MarkFlagsOneRequired(names...)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -117,14 +118,14 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 				return err
 			}
 			wanted := stored.TierNumbers
-			for _, number := range numbers {
-				if flags.Changed(number.flag) {
-					*number.of(&wanted) = *number.of(&n)
+			for _, rate := range rates {
+				if flags.Changed(rate.flag) {
+					*rate.of(&wanted) = *rate.of(&n)
 				}
 			}
-			if flags.Changed(storageFlag) {
-				if wanted.Storage = &storage; storage == -1 {
-					wanted.Storage = nil
+			for _, count := range counts {
+				if flags.Changed(count.flag) {
+					*count.of(&wanted) = *count.of(&n)
 				}
 			}
 			changed, err := c.ChangeTier(cmd.Context(), args[0], wanted, &stored.Revision)
@@ -148,4 +149,25 @@ func tierNamed(ctx context.Context, c *client.Client, name string) (*client.Tier
 		}
 	}
 	return nil, fmt.Errorf("change tier %s: there is no tier of this name", name)
+}
+
+// countFlag is a flag for a count of a tier: a number, or none for no limit.
+type countFlag struct{ count **int64 }
+
+const noLimit = "none"
+
+func (f countFlag) Type() string { return "NUMBER|" + noLimit }
+
+func (f countFlag) String() string { return "" }
+
+func (f countFlag) Set(text string) error {
+	if *f.count = nil; text == noLimit {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("must be a whole number from 0, or %s for no limit", noLimit)
+	}
+	*f.count = &n
+	return nil
 }

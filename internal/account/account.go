@@ -27,8 +27,7 @@ type Workspace struct {
 // Tier is a tier with its revision, which is 1 until a change replaces the configured numbers.
 type Tier struct {
 	limit.Tier
-	Revision          int64
-	StorageConfigured bool // no change has set Storage, so the configured one counts
+	Revision int64
 }
 
 // User belongs to one workspace and signs in with email and password.

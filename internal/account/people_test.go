@@ -20,6 +20,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/limit"
 	"keepsake/internal/problem"
+	"keepsake/internal/revision"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 	"keepsake/internal/store/sqlite/sqlitetest"
@@ -366,8 +367,13 @@ func TestChangesAreRefusedAtAnotherRevision(t *testing.T) {
 	if err != nil || u.Revision != 2 {
 		t.Errorf("got %+v, %v", u, err)
 	}
-	_, err = b.ChangeTier(t.Context(), b.operator, []int64{2}, limit.Tiers()[1], false)
+	_, err = b.setTier(t, []int64{2}, limit.Tiers()[1])
 	wantProblem(t, err, problem.CodeRevisionMismatch, "")
+}
+
+func (b *bench) setTier(t *testing.T, ifRevision revision.Expected, tier limit.Tier) (*account.Tier, error) {
+	t.Helper()
+	return b.ChangeTier(t.Context(), b.operator, ifRevision, tier.Name, func(now *limit.Tier) { *now = tier })
 }
 
 func TestTierChangeIsKept(t *testing.T) {
@@ -376,8 +382,8 @@ func TestTierChangeIsKept(t *testing.T) {
 	e, _ := b.Directory.Entry(b.tenant.ID)
 	limit.Local{}.Charge(noon, 50, e.Account(), limit.Account{})
 	free := *e.Tier()
-	free.RequestsPerMinute, free.Daily, free.Users = 40, 100, 1
-	changed, err := b.ChangeTier(t.Context(), b.operator, []int64{1}, free, false)
+	free.RequestsPerMinute, free.Daily, free.Users = 40, 100, new(int64(1))
+	changed, err := b.setTier(t, []int64{1}, free)
 	if err != nil || changed.Revision != 2 {
 		t.Fatalf("changed to %+v, %v", changed, err)
 	}
@@ -389,16 +395,16 @@ func TestTierChangeIsKept(t *testing.T) {
 
 	anonymous := limit.Tiers()[0]
 	anonymous.RequestsPerMinute = 3
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, anonymous, false); err != nil || b.anyone.PerMinute != 3 {
+	if _, err := b.setTier(t, nil, anonymous); err != nil || b.anyone.PerMinute != 3 {
 		t.Errorf("callers without a credential have %+v (%v)", b.anyone, err)
 	}
 	gold := free
 	gold.Name = "gold"
-	_, err = b.ChangeTier(t.Context(), b.operator, nil, gold, false)
+	_, err = b.setTier(t, nil, gold)
 	wantProblem(t, err, problem.CodeNotFound, "")
 
 	// Another process, whose configuration has lost a tier that was changed.
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[3], false); err != nil {
+	if _, err := b.setTier(t, nil, limit.Tiers()[3]); err != nil {
 		t.Fatal(err)
 	}
 	next := account.NewService(account.Options{
@@ -427,7 +433,7 @@ func TestAdminActionsAreLoggedWithoutNames(t *testing.T) {
 	if _, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Name: to("other"), Suspended: to(true)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.ChangeTier(t.Context(), b.operator, nil, limit.Tiers()[1], false); err != nil {
+	if _, err := b.setTier(t, nil, limit.Tiers()[1]); err != nil {
 		t.Fatal(err)
 	}
 	entry := func(action audit.Action, workspace, target string, details map[string]string) audit.Entry {
@@ -464,7 +470,7 @@ func TestUnloggedChangeIsRolledBack(t *testing.T) {
 	free.RequestsPerMinute = 1
 	_, workspace := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Suspended: to(true)})
 	_, user := b.ChangeUser(t.Context(), b.admin, b.ada, nil, account.UserChange{Name: to("Eve")})
-	_, tier := b.ChangeTier(t.Context(), b.operator, nil, free, false)
+	_, tier := b.setTier(t, nil, free)
 	if workspace == nil || user == nil || tier == nil {
 		t.Errorf("got %v, %v, %v", workspace, user, tier)
 	}

@@ -44,39 +44,36 @@ func (s *Service) Tiers(ctx context.Context) ([]Tier, error) {
 // ChangeTier replaces the numbers of a tier, including the configured ones. The change is in force from the commit on and
 // does not reset what was used. It returns problem.Missing for a tier that does not exist, problem.Invalid for numbers that
 // are inconsistent or would lock the operator out, and problem.Mismatch if ifRevision does not allow the tier's revision.
-// With keepStorage the tier's storage does not change.
-func (s *Service) ChangeTier(ctx context.Context, p *auth.Principal, ifRevision revision.Expected, t limit.Tier, keepStorage bool) (*Tier, error) {
-	inForce := s.Directory.Tiers().Lookup(t.Name)
-	if inForce == nil {
+// change gets the numbers of now and sets others; it can run more than once.
+func (s *Service) ChangeTier(
+	ctx context.Context, p *auth.Principal, ifRevision revision.Expected, name string, change func(*limit.Tier),
+) (*Tier, error) {
+	if s.Directory.Tiers().Lookup(name) == nil {
 		return nil, problem.Missing()
-	}
-	if err := s.checkTier(t); err != nil {
-		return nil, err
 	}
 	var changed *Tier
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
-		stored, err := s.storedTier(ctx, t.Name)
+		stored, err := s.storedTier(ctx, name)
 		if err != nil {
+			return err
+		}
+		changed = &Tier{Tier: stored.Tier, Revision: stored.Revision + 1}
+		change(&changed.Tier)
+		changed.Name = name
+		if err := s.checkTier(changed.Tier); err != nil {
 			return err
 		}
 		if !ifRevision.Allows(stored.Revision) {
 			return problem.RevisionMismatch()
 		}
-		changed = &Tier{Tier: t, Revision: stored.Revision + 1}
-		if keepStorage {
-			changed.Storage, changed.StorageConfigured = stored.Storage, stored.StorageConfigured
-		}
 		if err := s.Store.KeepTier(ctx, changed); err != nil {
 			return err
 		}
-		if changed.StorageConfigured {
-			changed.Storage = inForce.Tier().Storage
-		}
 		unit.AfterCommit(ctx, func() { s.putTier(*changed) })
-		return s.record(ctx, p, audit.TierChanged, "", t.Name, tierDetails(changed.Tier))
+		return s.record(ctx, p, audit.TierChanged, "", name, tierDetails(changed.Tier))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("change tier %s: %w", t.Name, err)
+		return nil, fmt.Errorf("change tier %s: %w", name, err)
 	}
 	return changed, nil
 }
@@ -132,9 +129,6 @@ func (s *Service) putTier(t Tier) {
 		s.tiers.latest = map[string]int64{}
 	}
 	s.tiers.latest[t.Name] = t.Revision
-	if inForce := s.Directory.Tiers().Lookup(t.Name); t.StorageConfigured && inForce != nil {
-		t.Storage = inForce.Tier().Storage // no change has set it yet
-	}
 	if s.Directory.Tiers().Set(t.Tier) && t.Name == limit.TierAnonymous && s.Anonymous != nil {
 		s.Anonymous(t.Allowance())
 	}
@@ -151,7 +145,7 @@ func (s *Service) storedTier(ctx context.Context, name string) (*Tier, error) {
 			return &changed[i], nil
 		}
 	}
-	return &Tier{Revision: 1, StorageConfigured: true}, nil
+	return &Tier{Tier: *s.Directory.Tiers().Lookup(name).Tier(), Revision: 1}, nil
 }
 
 // tierRevisions reads the revisions of the changed tiers.
@@ -169,8 +163,15 @@ func (s *Service) tierRevisions(ctx context.Context) (map[string]int64, error) {
 
 func tierDetails(t limit.Tier) map[string]string {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	orNone := func(v *int64) string {
+		if v == nil {
+			return "none"
+		}
+		return n(*v)
+	}
 	return map[string]string{
 		"requestsPerMinute": n(t.RequestsPerMinute), "daily": n(t.Daily), "monthly": n(t.Monthly),
-		"keys": n(t.Keys), "users": n(t.Users), "documents": n(t.Documents), "memories": n(t.Memories), "storage": n(t.Storage),
+		"keys": orNone(t.Keys), "users": orNone(t.Users), "documents": orNone(t.Documents), "memories": orNone(t.Memories),
+		"storage": orNone(t.Storage),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 )
@@ -114,15 +115,15 @@ func (s *Service) workspaceOf(p *auth.Principal, workspaceID string) (*Entry, er
 // checkRoom refuses a user if the workspace has as many as its tier allows.
 func (s *Service) checkRoom(ctx context.Context, workspace *Entry) error {
 	max := workspace.Tier().Users
-	if max == 0 {
+	if max == nil {
 		return nil
 	}
 	n, _, err := s.Store.CountUsers(ctx, workspace.ID())
 	if err != nil {
 		return err
 	}
-	if n >= max {
-		return problem.LimitReached("users", fmt.Sprintf("This workspace already has the %d users that its tier allows.", max))
+	if limit.Full(max, n) {
+		return problem.LimitReached("users", fmt.Sprintf("This workspace already has the %d users that its tier allows.", *max))
 	}
 	return nil
 }

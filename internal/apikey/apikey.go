@@ -84,8 +84,8 @@ type Position struct {
 // Store stores keys. Methods that take a workspace return problem.Missing for a key of another workspace.
 type Store interface {
 	// CreateAPIKey adds k with its secrets. It returns problem.LimitReached if the workspace already has maxKeys keys that
-	// are neither revoked nor expired at k.CreatedAt; a maxKeys of 0 is no limit.
-	CreateAPIKey(ctx context.Context, k *APIKey, maxKeys int64) error
+	// are neither revoked nor expired at k.CreatedAt; a nil maxKeys is no limit.
+	CreateAPIKey(ctx context.Context, k *APIKey, maxKeys *int64) error
 	// APIKey reads one key with its secrets.
 	APIKey(ctx context.Context, workspaceID, id string) (*APIKey, error)
 	// ListAPIKeys reads at most f.Limit keys.

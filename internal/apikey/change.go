@@ -156,18 +156,18 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, caller *APIKey, now time.Ti
 	return revived, checkBounds(caller, k)
 }
 
-// checkRoom refuses to revive an expired key in a workspace that has as many keys as its tier allows. A maxKeys of 0 is no
-// limit.
-func (s *Service) checkRoom(ctx context.Context, workspaceID string, maxKeys int64, now time.Time) error {
-	if maxKeys == 0 {
+// checkRoom refuses to revive an expired key in a workspace that has as many keys as its tier allows. A nil
+// maxKeys is no limit.
+func (s *Service) checkRoom(ctx context.Context, workspaceID string, maxKeys *int64, now time.Time) error {
+	if maxKeys == nil {
 		return nil
 	}
 	n, err := s.o.Store.CountAPIKeys(ctx, workspaceID, now)
 	if err != nil {
 		return err
 	}
-	if n >= maxKeys {
-		return problem.LimitReached("keys", fmt.Sprintf("This workspace already has the %d API keys that its tier allows. Revoked and expired keys do not count.", maxKeys))
+	if limit.Full(maxKeys, n) {
+		return problem.LimitReached("keys", fmt.Sprintf("This workspace already has the %d API keys that its tier allows. Revoked and expired keys do not count.", *maxKeys))
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (s *Service) CreateFirst(ctx context.Context, workspaceID string) (text str
 	local := auth.Principal{Kind: auth.Local}
 	text = Generate(s.o.Random)
 	k := s.newKey(workspaceID, local.Actor(), text, Draft{Name: "first key", Scopes: auth.All}, s.stamp())
-	err = s.o.Units.Run(ctx, func(ctx context.Context) error { return s.add(ctx, k, 0) })
+	err = s.o.Units.Run(ctx, func(ctx context.Context) error { return s.add(ctx, k, nil) })
 	if err != nil {
 		return "", fmt.Errorf("create API key: %w", err)
 	}
@@ -176,7 +176,7 @@ func atMost(n *int64, ceiling int64) *int64 {
 
 // add stores a new key and its row of the audit log, and puts it into the directory after the commit. It joins the
 // transaction of ctx.
-func (s *Service) add(ctx context.Context, k *APIKey, maxKeys int64) error {
+func (s *Service) add(ctx context.Context, k *APIKey, maxKeys *int64) error {
 	if err := s.o.Store.CreateAPIKey(ctx, k, maxKeys); err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/config"
 	"keepsake/internal/instance"
-	"keepsake/internal/limit"
 )
 
 // These tests change people and limits and look, with the next request, at what that did to those who were at work.
@@ -156,14 +155,14 @@ func TestTierChangeAppliesAtOnceAndKeepsUse(t *testing.T) {
 	t.Parallel()
 	clock := apptest.NewClock(time.Now()) // which stands still, so that no minute and no day ends
 	p := apptest.Start(t, apptest.Clock(clock.Now), apptest.With(func(c *config.Config) {
-		c.Tiers["tiny"] = config.Tier{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: 2, Users: 3, Storage: limit.NoLimit}
+		c.Tiers["tiny"] = config.Tier{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: new(int64(2)), Users: new(int64(3))}
 	}))
 	c, ctx := operatorOf(t, p), t.Context()
 	n := newTenant(t, p, "alpha", "canary")
 	if _, err := c.ChangeWorkspace(ctx, n.workspace, client.WorkspaceChange{Tier: client.To("tiny")}, nil); err != nil {
 		t.Fatal(err)
 	}
-	numbers := client.TierNumbers{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: 2, Users: 3}
+	numbers := client.TierNumbers{RequestsPerMinute: 1000, Daily: 50, Monthly: 1000, Keys: new(int64(2)), Users: new(int64(3))}
 	set := func(change func(*client.TierNumbers)) {
 		t.Helper()
 		change(&numbers)
@@ -196,7 +195,7 @@ func TestTierChangeAppliesAtOnceAndKeepsUse(t *testing.T) {
 	n.want(false, 409, "limit_reached", "POST", "/api/v1/developer/api-keys", `{"name":"third","scopes":["read"]}`)
 	n.want(false, 201, "", "POST", "/api/v1/admin/users", `{"email":"third@example.org"}`)
 	n.want(false, 409, "limit_reached", "POST", "/api/v1/admin/users", `{"email":"fourth@example.org"}`)
-	set(func(n *client.TierNumbers) { n.Keys, n.Users = 0, 4 })
+	set(func(n *client.TierNumbers) { n.Keys, n.Users = nil, new(int64(4)) })
 	n.want(false, 201, "", "POST", "/api/v1/developer/api-keys", `{"name":"third","scopes":["read"]}`)
 	n.want(false, 201, "", "POST", "/api/v1/admin/users", `{"email":"fourth@example.org"}`)
 
@@ -215,6 +214,43 @@ func TestTierChangeAppliesAtOnceAndKeepsUse(t *testing.T) {
 	nobody := &tenant{t: t, base: p.URL}
 	if got := nobody.want(true, 401, "missing_credentials", "GET", read, "").Get("X-RateLimit-Limit"); got != "7" {
 		t.Errorf("callers without a credential are told of %s a minute", got)
+	}
+}
+
+// A count of a tier is a number, 0 for none at all, or null for no limit. One that is omitted stays.
+func TestCountsOfATierAreKept(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	c, ctx := operatorOf(t, p), t.Context()
+	n := newTenant(t, p, "alpha", "canary")
+	if _, err := c.ChangeWorkspace(ctx, n.workspace, client.WorkspaceChange{Tier: client.To("pro")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	operator := &tenant{t: t, base: p.URL, key: p.Key}
+	const rates = `{"requestsPerMinute":100000,"daily":1000000,"monthly":1000000`
+	for _, count := range []struct{ name, method, path, body string }{
+		{"keys", "POST", "/api/v1/developer/api-keys", `{"name":"another","scopes":["read"]}`},
+		{"users", "POST", "/api/v1/admin/users", `{"email":"another@example.org"}`},
+		{"documents", "PUT", "/api/v1/documents/another", `{"text":"x"}`},
+		{"memories", "POST", "/api/v1/memories", `{"subjectId":"another","text":"x"}`},
+		{"storage", "PUT", "/api/v1/documents/stored", `{"text":"x"}`},
+	} {
+		operator.want(false, 200, "", "PUT", "/api/v1/admin/tiers/pro", rates+`,"`+count.name+`":0}`)
+		n.want(false, 409, "limit_reached", count.method, count.path, count.body)
+		operator.want(false, 200, "", "PUT", "/api/v1/admin/tiers/pro", rates+`}`)
+		n.want(false, 409, "limit_reached", count.method, count.path, count.body)
+		operator.want(false, 200, "", "PUT", "/api/v1/admin/tiers/pro", rates+`,"`+count.name+`":null}`)
+		n.want(false, 201, "", count.method, count.path, count.body)
+	}
+	tiers, err := c.ListTiers(ctx, client.TierQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tier := range tiers.Items {
+		none := tier.Keys == nil && tier.Users == nil && tier.Documents == nil && tier.Memories == nil && tier.Storage == nil
+		if want := tier.Name == "anonymous" || tier.Name == "pro" || tier.Name == "unlimited"; none != want {
+			t.Errorf("tier %s has no limits: %t, want %t", tier.Name, none, want)
+		}
 	}
 }
 

@@ -58,12 +58,12 @@ func (s *services) dropped(ctx context.Context, workspaceID string, subject memo
 	return s.peers.members.AwaitConfirmed(ctx, number)
 }
 
-// maxMemories returns the limit of the workspace's tier; 0 means no limit.
-func (s *services) maxMemories(workspaceID string) int64 {
+// maxMemories returns the limit of the workspace's tier; nil means no limit.
+func (s *services) maxMemories(workspaceID string) *int64 {
 	if w, ok := s.accounts.Entry(workspaceID); ok {
 		return w.Tier().Memories
 	}
-	return 0
+	return nil
 }
 
 // erasures completes an erasure in its transaction: it deletes stored responses about the memories, and the subject from

@@ -213,22 +213,20 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	return s, nil
 }
 
-// maxDocuments returns the limit of the workspace's tier; 0 means no limit.
-func (s *services) maxDocuments(workspaceID string) int64 {
+// maxDocuments returns the limit of the workspace's tier; nil means no limit.
+func (s *services) maxDocuments(workspaceID string) *int64 {
 	if w, ok := s.accounts.Entry(workspaceID); ok {
 		return w.Tier().Documents
 	}
-	return 0
+	return nil
 }
 
 // maxStorage returns the limit of the workspace's tier in bytes; nil means no limit.
 func (s *services) maxStorage(workspaceID string) *int64 {
-	w, ok := s.accounts.Entry(workspaceID)
-	if !ok || w.Tier().Storage == limit.NoLimit {
-		return nil
+	if w, ok := s.accounts.Entry(workspaceID); ok {
+		return w.Tier().Storage
 	}
-	bytes := w.Tier().Storage
-	return &bytes
+	return nil
 }
 
 // load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions

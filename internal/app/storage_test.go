@@ -22,7 +22,7 @@ func limited(t *testing.T, p *apptest.Running, bytes int64) (n *tenant, change f
 	change = func(bytes *int64) {
 		t.Helper()
 		numbers := client.TierNumbers{
-			RequestsPerMinute: 1_000_000, Daily: 1_000_000, Monthly: 1_000_000, Keys: 10, Users: 10, Documents: 1000, Memories: 100_000, Storage: bytes,
+			RequestsPerMinute: 1_000_000, Daily: 1_000_000, Monthly: 1_000_000, Storage: bytes,
 		}
 		if _, err := c.ChangeTier(t.Context(), "pro", numbers, nil); err != nil {
 			t.Fatal(err)

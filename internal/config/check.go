@@ -230,25 +230,22 @@ func (c *Config) checkServers() error {
 
 var postgresSchemes = []string{"postgres", "postgresql"}
 
-// maxRate keeps a charge and its headers far from overflow: counters have 38 bits.
-const maxRate = 1 << 37
-
 func (c *Config) checkTiers() error {
 	for _, name := range c.tierNames() {
 		t := c.Tiers[name]
-		for i, n := range []int64{t.RequestsPerMinute, t.Daily, t.Monthly, t.Keys, t.Users, t.Documents, t.Memories} {
-			setting := tierSettings(name)[i].Path
-			if i < 3 && n < 1 {
+		settings := tierSettings(name)
+		for i, n := range []*int64{&t.RequestsPerMinute, &t.Daily, &t.Monthly, t.Keys, t.Users, t.Documents, t.Memories, t.Storage} {
+			setting, most := settings[i].Path, int64(limit.MaxTierCount)
+			if i == len(settings)-1 {
+				most = limit.MaxStorage
+			}
+			switch {
+			case i < 3 && *n < 1:
 				return &Error{Setting: setting, Reason: "must be at least 1: rates are always limits"}
-			}
-			if n < 0 || n > maxRate {
-				return &Error{Setting: setting, Reason: fmt.Sprintf("must be between 0 and %d", int64(maxRate))}
-			}
-		}
-		if t.Storage < limit.NoLimit || t.Storage > limit.MaxStorage {
-			settings := tierSettings(name)
-			return &Error{
-				Setting: settings[len(settings)-1].Path, Reason: fmt.Sprintf("must be between 0 and %d, or -1 for no limit", int64(limit.MaxStorage)),
+			case i < 3 && *n > most:
+				return &Error{Setting: setting, Reason: fmt.Sprintf("must be at most %d", most)}
+			case n != nil && (*n < 0 || *n > most):
+				return &Error{Setting: setting, Reason: fmt.Sprintf("must be between 0 and %d, or %s for no limit", most, noLimit)}
 			}
 		}
 	}

@@ -174,16 +174,16 @@ type Traffic struct {
 	KeyDays     int   `setting:"keyDays" help:"days on which such an API key uses the version"`
 }
 
-// Tier is the numbers of a limit.Tier. A count of 0 is no limit of that kind.
+// Tier is the numbers of a limit.Tier. A count that is nil, "none" in a text, is no limit of that kind.
 type Tier struct {
-	RequestsPerMinute int64 `setting:"requestsPerMinute" help:"requests per minute"`
-	Daily             int64 `setting:"daily" help:"requests per UTC day"`
-	Monthly           int64 `setting:"monthly" help:"requests per UTC month"`
-	Keys              int64 `setting:"keys" help:"API keys; 0 for no limit"`
-	Users             int64 `setting:"users" help:"users; 0 for no limit"`
-	Documents         int64 `setting:"documents" help:"documents; 0 for no limit"`
-	Memories          int64 `setting:"memories" help:"memories; 0 for no limit"`
-	Storage           int64 `setting:"storage" help:"stored bytes; -1 for no limit"`
+	RequestsPerMinute int64  `setting:"requestsPerMinute" help:"requests per minute"`
+	Daily             int64  `setting:"daily" help:"requests per UTC day"`
+	Monthly           int64  `setting:"monthly" help:"requests per UTC month"`
+	Keys              *int64 `setting:"keys" help:"API keys; none for no limit"`
+	Users             *int64 `setting:"users" help:"users; none for no limit"`
+	Documents         *int64 `setting:"documents" help:"documents; none for no limit"`
+	Memories          *int64 `setting:"memories" help:"memories; none for no limit"`
+	Storage           *int64 `setting:"storage" help:"stored bytes; none for no limit"`
 }
 
 // Default is a configuration that serves without any setting.

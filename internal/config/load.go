@@ -16,7 +16,6 @@ import (
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
 
-	"keepsake/internal/limit"
 	"keepsake/internal/secretfile"
 )
 
@@ -199,10 +198,7 @@ func (c *Config) apply(k *koanf.Koanf, source string) error {
 // applyTiers changes the numbers of the tiers that are named, and takes their paths out of rest.
 func (c *Config) applyTiers(k *koanf.Koanf, source string, rest map[string]bool) error {
 	for _, name := range k.MapKeys("tiers") {
-		tier, configured := c.Tiers[name]
-		if !configured {
-			tier.Storage = limit.NoLimit
-		}
+		tier := c.Tiers[name]
 		for _, s := range tierSettings(name) {
 			if !rest[s.Path] {
 				continue

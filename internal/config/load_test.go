@@ -90,7 +90,7 @@ index:
 	free := want.Tiers["free"]
 	free.RequestsPerMinute = 90
 	want.Tiers["free"] = free
-	want.Tiers["gold"] = config.Tier{RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4, Storage: limit.NoLimit}
+	want.Tiers["gold"] = config.Tier{RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: new(int64(4))}
 	for name, got := range map[string]config.Config{"file": fromFile, "environment": fromEnv} {
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 			t.Errorf("from %s: %s", name, diff)
@@ -162,6 +162,9 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		{env("KEEPSAKE_TLS_KEY=a.pem"), "setting tls.cert: is missing beside tls.key"},
 		{env("KEEPSAKE_TIERS_FREE_DAILY=0"), "setting tiers.free.daily: must be at least 1"},
 		{env("KEEPSAKE_TIERS_PRO_KEYS=-1"), "setting tiers.pro.keys: must be between 0 and"},
+		{env("KEEPSAKE_TIERS_PRO_STORAGE=-1"), "setting tiers.pro.storage: must be between 0 and"},
+		{env("KEEPSAKE_TIERS_PRO_USERS=all"), `setting tiers.pro.users (environment): "all" is not a whole number or none`},
+		{env("KEEPSAKE_TIERS_PRO_DAILY=none"), `setting tiers.pro.daily (environment): "none" is not a whole number`},
 		{env("KEEPSAKE_MASTER_KEY_FILE=/nowhere/key"), "setting masterKeyFile (environment): open /nowhere/key"},
 		{
 			config.Sources{Env: []string{"KEEPSAKE_MASTER_KEY=a", "KEEPSAKE_MASTER_KEY_FILE=b"}},
@@ -296,5 +299,19 @@ func TestEverySettingIsDocumentedAndNamedOnce(t *testing.T) {
 	}
 	if !slices.Contains(names, "KEEPSAKE_LIMITS_IN_FLIGHT") {
 		t.Errorf("the environment's names are not the paths in capitals: %v", names)
+	}
+}
+
+func TestCountOfATierIsANumberOrNone(t *testing.T) {
+	t.Parallel()
+	for _, sources := range []config.Sources{
+		{Env: []string{"KEEPSAKE_TIERS_FREE_KEYS=none", "KEEPSAKE_TIERS_FREE_STORAGE=none", "KEEPSAKE_TIERS_UNLIMITED_USERS=0"}},
+		{File: file(t, "tiers: {free: {keys: none, storage: none}, unlimited: {users: 0}}")},
+	} {
+		got := load(t, sources)
+		free, unlimited := got.Tiers["free"], got.Tiers["unlimited"]
+		if free.Keys != nil || free.Storage != nil || free.Users == nil || *free.Users != 5 || unlimited.Users == nil || *unlimited.Users != 0 || unlimited.Keys != nil {
+			t.Errorf("got %+v and %+v", free, unlimited)
+		}
 	}
 }

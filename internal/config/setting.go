@@ -107,6 +107,9 @@ func envName(path string) string {
 	return b.String()
 }
 
+// noLimit is a count of a tier that has no limit.
+const noLimit = "none"
+
 // assign gives v the value that a file, a variable or a flag holds: text for the latter two, what YAML made of it for a
 // file. The error says what is expected; the caller adds which setting it was.
 func assign(v reflect.Value, value any) error {
@@ -132,6 +135,16 @@ func assign(v reflect.Value, value any) error {
 		return nil
 	}
 	switch v.Kind() {
+	case reflect.Pointer: // a count that can be without a limit
+		if text == noLimit {
+			v.SetZero()
+			return nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number or none", text)
+		}
+		v.Set(reflect.ValueOf(&n))
 	case reflect.String:
 		v.SetString(text)
 	case reflect.Bool:

@@ -152,25 +152,21 @@ type tierField struct {
 // tierFields returns the numbers of a tier. A field that is empty has no limit.
 func tierFields(n client.TierNumbers) []tierField {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	orNone := func(n int64) string {
-		if n == 0 {
+	orNone := func(n *int64) string {
+		if n == nil {
 			return ""
 		}
-		return number(n)
-	}
-	storage := ""
-	if n.Storage != nil {
-		storage = number(*n.Storage)
+		return number(*n)
 	}
 	return []tierField{
 		{"requestsPerMinute", "Requests per minute", "Of one workspace, and of each of its keys.", number(n.RequestsPerMinute)},
 		{"daily", "Requests per day", "Of one workspace, in a UTC day.", number(n.Daily)},
 		{"monthly", "Requests per month", "Of one workspace, in a UTC month.", number(n.Monthly)},
-		{"keys", "API keys", "Empty: no limit.", orNone(n.Keys)},
-		{"users", "Users", "Empty: no limit.", orNone(n.Users)},
-		{"documents", "Documents", "Empty: no limit.", orNone(n.Documents)},
-		{"memories", "Memories", "Empty: no limit.", orNone(n.Memories)},
-		{"storage", "Stored bytes", "Empty: no limit. 0: nothing can be stored.", storage},
+		{"keys", "API keys", "Empty: no limit. 0: none.", orNone(n.Keys)},
+		{"users", "Users", "Empty: no limit. 0: none.", orNone(n.Users)},
+		{"documents", "Documents", "Empty: no limit. 0: none.", orNone(n.Documents)},
+		{"memories", "Memories", "Empty: no limit. 0: none.", orNone(n.Memories)},
+		{"storage", "Stored bytes", "Empty: no limit. 0: nothing can be stored.", orNone(n.Storage)},
 	}
 }
 
@@ -206,9 +202,9 @@ func changeTierForm(v *visit) response {
 func changeTier(v *visit) response {
 	form := tierForm{formState: sentForm(v), Name: v.PathValue("name"), Fields: tierFields(client.TierNumbers{})}
 	var numbers client.TierNumbers
-	into := map[string]*int64{
-		"requestsPerMinute": &numbers.RequestsPerMinute, "daily": &numbers.Daily, "monthly": &numbers.Monthly, "keys": &numbers.Keys,
-		"users": &numbers.Users, "documents": &numbers.Documents, "memories": &numbers.Memories, "storage": nil,
+	rates := map[string]*int64{"requestsPerMinute": &numbers.RequestsPerMinute, "daily": &numbers.Daily, "monthly": &numbers.Monthly}
+	counts := map[string]**int64{
+		"keys": &numbers.Keys, "users": &numbers.Users, "documents": &numbers.Documents, "memories": &numbers.Memories, "storage": &numbers.Storage,
 	}
 	var wrong error
 	for i := range form.Fields {
@@ -221,11 +217,11 @@ func changeTier(v *visit) response {
 		if err != nil && wrong == nil {
 			wrong = &client.Error{Status: 400, Message: f.Label + " must be a whole number.", Details: client.Details{Field: f.Name, Issue: "format"}}
 		}
-		if into[f.Name] == nil {
-			numbers.Storage = &n
-			continue
+		if rate := rates[f.Name]; rate != nil {
+			*rate = n
+		} else {
+			*counts[f.Name] = &n
 		}
-		*into[f.Name] = n
 	}
 	err := wrong
 	if err == nil {

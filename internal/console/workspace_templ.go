@@ -5,8 +5,10 @@ package console
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import "github.com/a-h/templ"
-import templruntime "github.com/a-h/templ/runtime"
+import (
+	"github.com/a-h/templ"
+	templruntime "github.com/a-h/templ/runtime"
+)
 
 import "keepsake/client"
 
@@ -192,9 +194,9 @@ func workspacesPage(data workspacesData) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(limitText(t.Daily))
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(count(t.Daily))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workspace.templ`, Line: 64, Col: 47}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workspace.templ`, Line: 64, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -205,9 +207,9 @@ func workspacesPage(data workspacesData) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var12 string
-				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(limitText(t.Monthly))
+				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(count(t.Monthly))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workspace.templ`, Line: 65, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workspace.templ`, Line: 65, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -297,12 +299,12 @@ func workspacesPage(data workspacesData) templ.Component {
 	})
 }
 
-// limitText formats a limit; 0 is none.
-func limitText(n int64) string {
-	if n == 0 {
+// limitText formats a limit; nil is none.
+func limitText(n *int64) string {
+	if n == nil {
 		return "no limit"
 	}
-	return count(n)
+	return count(*n)
 }
 
 // storageText formats a limit in bytes; nil is none.

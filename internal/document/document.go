@@ -40,7 +40,7 @@ type Put struct {
 	Absent        bool              // an existing document is a mismatch
 	IfRevision    revision.Expected // the stored revision must be one of these; a missing document is a mismatch
 	IfNotRevision revision.Expected // the stored revision must be none of these
-	Max           int64             // documents that the workspace can have; 0: no limit
+	Max           *int64            // documents that the workspace can have; nil: no limit
 	MaxBytes      *int64            // bytes that the workspace can store; nil: no limit
 }
 

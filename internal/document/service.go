@@ -18,9 +18,9 @@ type Options struct {
 	Units unit.Runner
 	// Events records imports and deletions; nil for no events.
 	Events event.Recorder
-	// Max returns how many documents a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store; nil
+	// Max returns how many documents a workspace can have, and MaxBytes how many bytes it can store; nil
 	// is no limit.
-	Max      func(workspaceID string) int64
+	Max      func(workspaceID string) *int64
 	MaxBytes func(workspaceID string) *int64
 	// Changed is called after a change is committed. number is 0 if only the store knows it.
 	Changed func(workspaceID string, number int64)

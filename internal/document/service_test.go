@@ -27,7 +27,7 @@ const workspace = "wsp_one"
 type bundle struct {
 	*document.Service
 	store   *store.Store
-	max     int64
+	max     *int64
 	clock   time.Time
 	changes []int64 // heard of after commits
 	stored  []int64 // changes of imports
@@ -58,7 +58,7 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 	made := 0
 	o := document.Options{
 		Store: b.store, Units: b.store, Now: func() time.Time { return b.clock },
-		Max:      func(string) int64 { return b.max },
+		Max:      func(string) *int64 { return b.max },
 		MaxBytes: func(string) *int64 { return nil },
 		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
@@ -180,7 +180,7 @@ func (r rerunner) Run(ctx context.Context, fn func(context.Context) error) error
 func TestAnImportCountsTheRunThatCounts(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(r unit.Runner) unit.Runner { return rerunner{r} })
-	b.max = 2
+	b.max = new(int64(2))
 	got, err := b.Import(t.Context(), workspace, lines(
 		document.Line{ID: "a", Fields: document.Fields{Text: "x"}},
 		document.Line{ID: "a", Fields: document.Fields{Text: "y"}},

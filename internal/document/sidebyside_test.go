@@ -43,7 +43,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		s := store.New(engine)
 		stores = append(stores, s)
 		service := document.NewService(document.Options{
-			Store: s, Units: s, Together: true, Now: time.Now, Max: func(string) int64 { return limit },
+			Store: s, Units: s, Together: true, Now: time.Now, Max: func(string) *int64 { return new(int64(limit)) },
 			MaxBytes: func(string) *int64 { return nil },
 			Changed:  func(string, int64) {}, Stored: func(string, int64) {}, NewID: func() string { panic("ids are given") },
 		})
@@ -87,7 +87,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		if err != nil || len(changes) != len(list) {
 			t.Errorf("%s: %d changes stand, %v, want %d", id, len(changes), err, len(list))
 		}
-		if rest, err := stores[0].PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: int64(lines + 16)}); err == nil {
+		if rest, err := stores[0].PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: new(int64(lines + 16))}); err == nil {
 			t.Errorf("%s: the count of documents is wrong: one more fits (%v)", id, rest)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 
 func TestChangedTierIsInForceAtOnce(t *testing.T) {
 	t.Parallel()
-	table := NewTable(Tiers())
-	if !slices.Equal(table.All(), Tiers()) {
+	tiers := Tiers()
+	table := NewTable(tiers)
+	if !slices.Equal(table.All(), tiers) {
 		t.Errorf("the table lists %+v", table.All())
 	}
 	held := table.Lookup(TierPro)

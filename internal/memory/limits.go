@@ -10,7 +10,7 @@ import (
 // tierLimits are the limits of a workspace's tier.
 type tierLimits struct {
 	store       countStore
-	maxMemories func(workspaceID string) int64
+	maxMemories func(workspaceID string) *int64
 	maxBytes    func(workspaceID string) *int64
 }
 
@@ -38,12 +38,12 @@ type room struct {
 // there is a limit.
 func (l *tierLimits) room(ctx context.Context, workspaceID string) (r room, err error) {
 	r = room{memories: math.MaxInt64, bytes: math.MaxInt64}
-	if limit := l.maxMemories(workspaceID); limit > 0 {
+	if limit := l.maxMemories(workspaceID); limit != nil {
 		n, err := l.store.MemoryCount(ctx, workspaceID)
 		if err != nil {
 			return r, err
 		}
-		r.memories = limit - n
+		r.memories = *limit - n
 	}
 	if limit := l.maxBytes(workspaceID); limit != nil {
 		r.limitBytes = true

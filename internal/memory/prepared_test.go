@@ -108,7 +108,7 @@ func TestAFailedUnitReachesAllWhoShareIt(t *testing.T) {
 	close(g.open)
 	all.Wait()
 	g.fail = nil
-	broken := b.with(func(o *memory.Options) { o.MaxMemories = func(string) int64 { panic("a mistake") } })
+	broken := b.with(func(o *memory.Options) { o.MaxMemories = func(string) *int64 { panic("a mistake") } })
 	if _, err := broken.put(t.Context(), anna, say("x")); err == nil {
 		t.Error("nobody was told of a panic")
 	}

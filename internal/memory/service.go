@@ -43,9 +43,9 @@ type Options struct {
 	Journal Journal
 	// Alone says that no other process writes to the store, so that the generation that this process wrote last is current.
 	Alone bool
-	// MaxMemories returns how many memories a workspace can have; 0 is no limit. MaxBytes returns how many bytes it can store;
+	// MaxMemories returns how many memories a workspace can have, and MaxBytes how many bytes it can store;
 	// nil is no limit, and 0 allows none.
-	MaxMemories func(workspaceID string) int64
+	MaxMemories func(workspaceID string) *int64
 	MaxBytes    func(workspaceID string) *int64
 	// Sign returns a compact JWS of a payload by a key of the JWKS.
 	Sign func(payload []byte) (string, error)

@@ -132,7 +132,7 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 	})
 	b.options = memory.Options{
 		Store: b.store, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
-		Alone: !engine.Shared(), MaxMemories: func(string) int64 { return b.max.Load() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
+		Alone: !engine.Shared(), MaxMemories: func(string) *int64 { return b.most() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
 		Sign: func(payload []byte) (string, error) { return base64.RawURLEncoding.EncodeToString(payload), nil },
 		SealAnswerWith: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			b.mu.Lock()
@@ -307,4 +307,12 @@ func (b *bundle) actions(t testing.TB, workspaceID, subjectID string) []audit.Ac
 		all = append(all, r.Action)
 	}
 	return all
+}
+
+// most is the limit of memories; nil if it is 0.
+func (b *bundle) most() *int64 {
+	if max := b.max.Load(); max > 0 {
+		return &max
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	made := 0
 	b.documents = document.NewService(document.Options{
 		Store: b.store, Units: b.store, Changed: b.indexer.Notify, Stored: b.indexer.Record,
-		Max:      func(string) int64 { return 0 },
+		Max:      func(string) *int64 { return nil },
 		MaxBytes: func(string) *int64 { return nil },
 		Now:      func() time.Time { return b.clock },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },

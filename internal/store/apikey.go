@@ -13,23 +13,24 @@ import (
 	"keepsake/internal/apikey"
 	"keepsake/internal/auth"
 	"keepsake/internal/cluster"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 )
 
 // CreateAPIKey implements apikey.Store.
-func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max int64) error {
+func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max *int64) error {
 	row, err := apiKeyRowOf(k)
 	if err != nil {
 		return err
 	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
-		if max > 0 {
+		if max != nil {
 			n, err := s.CountAPIKeys(ctx, k.WorkspaceID, k.CreatedAt)
 			if err != nil {
 				return err
 			}
-			if n >= max {
+			if limit.Full(max, n) {
 				return problem.LimitReached("keys", "The workspace has reached the number of API keys that its tier allows.")
 			}
 		}

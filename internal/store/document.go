@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"keepsake/internal/document"
+	"keepsake/internal/limit"
 	"keepsake/internal/problem"
 	"keepsake/internal/revision"
 	"keepsake/internal/unit"
@@ -159,7 +160,7 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	case (p.Exists || p.IfRevision != nil) && !old.live, !p.IfRevision.Allows(old.revision),
 		old.live && (p.Absent || slices.Contains(p.IfNotRevision, old.revision)):
 		return problem.RevisionMismatch()
-	case !old.live && p.Max > 0 && h.documents >= p.Max:
+	case !old.live && limit.Full(p.Max, h.documents):
 		return problem.LimitReached("documents", "The workspace has reached the number of documents that its tier allows.")
 	case h.limited && grows > 0 && grows > h.room:
 		return problem.StorageFull()

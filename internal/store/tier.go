@@ -19,14 +19,13 @@ func (s *Store) ChangedTiers(ctx context.Context) ([]account.Tier, error) {
 	var list []account.Tier
 	for rows.Next() {
 		var t account.Tier
-		var storage *int64
-		if err := rows.Scan(&t.Name, &t.RequestsPerMinute, &t.Daily, &t.Monthly, &t.Keys, &t.Users, &t.Documents, &t.Memories,
+		var keys, users, documents, memories, storage int64
+		if err := rows.Scan(&t.Name, &t.RequestsPerMinute, &t.Daily, &t.Monthly, &keys, &users, &documents, &memories,
 			&storage, &t.Revision); err != nil {
 			return nil, fmt.Errorf("read tier: %w", err)
 		}
-		if t.StorageConfigured = storage == nil; storage != nil {
-			t.Storage = *storage
-		}
+		t.Keys, t.Users, t.Documents = countOf(keys), countOf(users), countOf(documents)
+		t.Memories, t.Storage = countOf(memories), countOf(storage)
 		list = append(list, t)
 	}
 	if err := rows.Err(); err != nil {
@@ -35,12 +34,25 @@ func (s *Store) ChangedTiers(ctx context.Context) ([]account.Tier, error) {
 	return list, nil
 }
 
+// noLimit is a count without a limit, as it is stored.
+const noLimit = -1
+
+func countOf(stored int64) *int64 {
+	if stored == noLimit {
+		return nil
+	}
+	return &stored
+}
+
+func storedCount(limit *int64) int64 {
+	if limit == nil {
+		return noLimit
+	}
+	return *limit
+}
+
 // KeepTier implements account.Store.
 func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
-	var storage any
-	if !t.StorageConfigured {
-		storage = t.Storage
-	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO tier (name, requests_per_minute, daily, monthly, keys, users, documents, memories, storage, revision)
@@ -49,7 +61,8 @@ func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
 				monthly = excluded.monthly, keys = excluded.keys, users = excluded.users, documents = excluded.documents,
 				memories = excluded.memories, storage = excluded.storage, revision = excluded.revision
 			WHERE tier.revision = excluded.revision - 1`,
-			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, t.Keys, t.Users, t.Documents, t.Memories, storage, t.Revision)
+			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, storedCount(t.Keys), storedCount(t.Users), storedCount(t.Documents),
+			storedCount(t.Memories), storedCount(t.Storage), t.Revision)
 		if err != nil {
 			return fmt.Errorf("store tier %s: %w", t.Name, err)
 		}

@@ -27,18 +27,15 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	})
 
 	change := op("changeTier", "PUT", "/{name}", "Change a tier", problem.CodeNotFound, problem.CodeRevisionMismatch)
-	change.Description += " The new numbers apply to all later requests and replace the configured ones. What was already used stays used. Tiers " +
+	change.Description += " The new numbers apply to all later requests and replace the configured ones. What was already used stays used. A count that " +
+		"is omitted stays as it is; null means no limit, and 0 that a workspace can have none. Tiers " +
 		"are added and renamed in the configuration only."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeTier) (*oneTier, error) {
-		b := &in.Body
 		expected := in.IfMatch.Revisions()
 		if in.IfNoneMatch.Any { // tiers are configured, so this one exists
 			expected = []int64{}
 		}
-		t, err := people.ChangeTier(ctx, auth.From(ctx), expected, limit.Tier{
-			Name: in.Name, RequestsPerMinute: b.RequestsPerMinute, Daily: b.Daily, Monthly: b.Monthly,
-			Keys: b.Keys, Users: b.Users, Documents: b.Documents, Memories: b.Memories, Storage: b.storage(),
-		}, !b.Storage.Set)
+		t, err := people.ChangeTier(ctx, auth.From(ctx), expected, in.Name, in.Body.apply)
 		if err != nil {
 			return nil, err
 		}
@@ -46,28 +43,37 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 	})
 }
 
-// tierCounts are a tier's limits except bytes. The maximum keeps charges far from overflow.
-type tierCounts struct {
+// tierRates are the limits of a tier that always exist. The maximum is limit.MaxTierCount.
+type tierRates struct {
 	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
-	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC day."`
+	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC day. It must not be above monthly."`
 	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC month."`
-	Keys              int64 `json:"keys" minimum:"0" maximum:"137438953472" doc:"The number of API keys that are neither revoked nor expired. 0 means no limit."`
-	Users             int64 `json:"users" minimum:"0" maximum:"137438953472" doc:"The number of users. 0 means no limit."`
-	Documents         int64 `json:"documents" minimum:"0" maximum:"137438953472" doc:"The number of documents. 0 means no limit."`
-	Memories          int64 `json:"memories" minimum:"0" maximum:"137438953472" doc:"The number of memories. 0 means no limit."`
 }
 
-// tierNumbers are the limits of a tier.
+// tierNumbers change a tier. A count that is omitted stays, and null means no limit.
 type tierNumbers struct {
-	tierCounts
-	Storage wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"The number of bytes that can be stored. null means no limit, 0 means that nothing can be stored. If it is omitted, it does not change."`
+	tierRates
+	Keys      wire.Optional[int64] `json:"keys" minimum:"0" maximum:"137438953472" doc:"The number of API keys that are neither revoked nor expired. null means no limit, 0 means none."`
+	Users     wire.Optional[int64] `json:"users" minimum:"0" maximum:"137438953472" doc:"The number of users. null means no limit, 0 means none."`
+	Documents wire.Optional[int64] `json:"documents" minimum:"0" maximum:"137438953472" doc:"The number of documents. null means no limit, 0 means none."`
+	Memories  wire.Optional[int64] `json:"memories" minimum:"0" maximum:"137438953472" doc:"The number of memories. null means no limit, 0 means none."`
+	Storage   wire.Optional[int64] `json:"storage" minimum:"0" maximum:"1125899906842624" doc:"The number of bytes that can be stored. null means no limit, 0 means that nothing can be stored."`
 }
 
-func (c *tierNumbers) storage() int64 {
-	if c.Storage.Null {
-		return limit.NoLimit
+// apply sets the numbers of the request.
+func (b *tierNumbers) apply(t *limit.Tier) {
+	t.RequestsPerMinute, t.Daily, t.Monthly = b.RequestsPerMinute, b.Daily, b.Monthly
+	for _, count := range []struct {
+		sent *wire.Optional[int64]
+		of   **int64
+	}{{&b.Keys, &t.Keys}, {&b.Users, &t.Users}, {&b.Documents, &t.Documents}, {&b.Memories, &t.Memories}, {&b.Storage, &t.Storage}} {
+		if count.sent.Set {
+			*count.of = nil
+			if !count.sent.Null {
+				*count.of = &count.sent.Value
+			}
+		}
 	}
-	return c.Storage.Value
 }
 
 type changeTier struct {
@@ -93,9 +99,13 @@ type tierList struct {
 
 type tierView struct {
 	Name string `json:"name" example:"pro"`
-	tierCounts
-	Storage  *int64 `json:"storage" doc:"The number of bytes that documents, memories, their revisions, plans and stored responses can use. null means no limit."`
-	Revision int64  `json:"revision" doc:"The revision of the tier. It is 1 while the tier has its configured numbers."`
+	tierRates
+	Keys      *int64 `json:"keys" doc:"The number of API keys that are neither revoked nor expired. null means no limit."`
+	Users     *int64 `json:"users" doc:"The number of users. null means no limit."`
+	Documents *int64 `json:"documents" doc:"The number of documents. null means no limit."`
+	Memories  *int64 `json:"memories" doc:"The number of memories. null means no limit."`
+	Storage   *int64 `json:"storage" doc:"The number of bytes that documents, memories, their revisions, plans, stored responses and payloads of events can use. null means no limit."`
+	Revision  int64  `json:"revision" doc:"The revision of the tier. It is 1 while the tier has its configured numbers."`
 }
 
 // tierPosition is the content of a list cursor: the number of tiers before. Tiers have a fixed order.
@@ -122,15 +132,8 @@ func (in *listTiers) list(ctx context.Context, people *account.Service, cursors 
 }
 
 func viewOfTier(t *account.Tier) tierView {
-	view := tierView{
-		Name: t.Name, Revision: t.Revision,
-		tierCounts: tierCounts{
-			RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly,
-			Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories,
-		},
+	return tierView{
+		Name: t.Name, Revision: t.Revision, tierRates: tierRates{RequestsPerMinute: t.RequestsPerMinute, Daily: t.Daily, Monthly: t.Monthly},
+		Keys: t.Keys, Users: t.Users, Documents: t.Documents, Memories: t.Memories, Storage: t.Storage,
 	}
-	if t.Storage != limit.NoLimit {
-		view.Storage = &t.Storage
-	}
-	return view
 }

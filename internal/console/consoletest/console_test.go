@@ -473,7 +473,7 @@ func TestReadingUsageIsFree(t *testing.T) {
 	clock := apptest.NewClock(time.Now()) // that stands still: the minute of the limit does not end
 	p := apptest.Start(t, apptest.Clock(clock.Now))
 	v := tenant(t, p, "free", string(account.RoleAdmin))
-	numbers := client.TierNumbers{RequestsPerMinute: 1, Daily: 10, Monthly: 10, Keys: 5, Users: 5, Documents: 5, Memories: 5}
+	numbers := client.TierNumbers{RequestsPerMinute: 1, Daily: 10, Monthly: 10}
 	if _, err := operator(t, p).ChangeTier(t.Context(), "free", numbers, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func BenchmarkEachAPIKey(b *testing.B) {
 					Secrets: []apikey.Secret{{Hint: "kpsk_abcd", CreatedAt: time.Now()}},
 				}
 				binary.BigEndian.PutUint64(k.Secrets[0].Hash[:], uint64(n)*0x9e3779b97f4a7c15)
-				if err := s.CreateAPIKey(ctx, k, 0); err != nil {
+				if err := s.CreateAPIKey(ctx, k, nil); err != nil {
 					return err
 				}
 			}

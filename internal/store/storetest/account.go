@@ -212,12 +212,12 @@ func testPeople(t *testing.T, setup setup) {
 
 	t.Run("ChangedTiersAreKeptByName", func(t *testing.T) {
 		s := setup(t)
-		pro := account.Tier{Tier: limit.Tier{Name: "pro", RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: 4, Users: 5, Documents: 6, Memories: 7}, Revision: 2}
+		pro := account.Tier{Tier: limit.Tier{Name: "pro", RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: new(int64(4)), Users: new(int64(0)), Documents: new(int64(6)), Storage: new(int64(7))}, Revision: 2}
 		free := account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1, Daily: 1, Monthly: 1}, Revision: 2}
 		noError(t, s.KeepTier(t.Context(), &pro))
 		noError(t, s.KeepTier(t.Context(), &free))
 		wantProblem(t, s.KeepTier(t.Context(), &pro), problem.Mismatch, problem.CodeRevisionMismatch)
-		pro.RequestsPerMinute, pro.Memories, pro.Revision = 8, 9, 3
+		pro.RequestsPerMinute, pro.Memories, pro.Documents, pro.Revision = 8, new(int64(9)), nil, 3
 		noError(t, s.KeepTier(t.Context(), &pro))
 		got, err := s.ChangedTiers(t.Context())
 		noError(t, err)

@@ -37,7 +37,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		}
 		plain := newKey("key_plain", "wsp_a", 3)
 		for _, k := range []*apikey.APIKey{full, plain} {
-			noError(t, s.CreateAPIKey(t.Context(), k, 0))
+			noError(t, s.CreateAPIKey(t.Context(), k, nil))
 			got, err := s.APIKey(t.Context(), "wsp_a", k.ID)
 			noError(t, err)
 			wantKey(t, got, k)
@@ -54,7 +54,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		newWorkspace(t, s, "wsp_a")
 		newWorkspace(t, s, "wsp_b")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		for _, id := range []string{"key_a", "key_none"} {
 			_, err := s.APIKey(t.Context(), "wsp_b", id)
 			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
@@ -75,7 +75,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		k.Name, k.Scopes, k.Revision, k.Metadata = "renamed", auth.Write, 2, map[string]any{"a": "b"}
 		k.ExpiresAt, k.Daily, k.DisabledAt = pointer(after(time.Hour)), pointer(int64(5)), pointer(after(time.Minute))
 		k.UpdatedAt = after(time.Minute)
@@ -90,9 +90,9 @@ func testAPIKey(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		bystander := newKey("key_b", "wsp_a", 7)
-		noError(t, s.CreateAPIKey(t.Context(), bystander, 0))
+		noError(t, s.CreateAPIKey(t.Context(), bystander, nil))
 		change := func(secrets ...apikey.Secret) {
 			t.Helper()
 			k.Secrets = secrets
@@ -131,14 +131,14 @@ func testAPIKey(t *testing.T, setup setup) {
 		newWorkspace(t, s, "wsp_a")
 		revoked, expired := newKey("key_revoked", "wsp_a", 1), newKey("key_expired", "wsp_a", 2)
 		revoked.RevokedAt, expired.ExpiresAt = pointer(epoch), pointer(epoch)
-		noError(t, s.CreateAPIKey(t.Context(), revoked, 1))
-		noError(t, s.CreateAPIKey(t.Context(), expired, 1))
+		noError(t, s.CreateAPIKey(t.Context(), revoked, new(int64(1))))
+		noError(t, s.CreateAPIKey(t.Context(), expired, new(int64(1))))
 		var mu sync.Mutex
 		made, refused := 0, 0
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				err := s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%02d", i), "wsp_a", byte(10+i)), 5)
+				err := s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%02d", i), "wsp_a", byte(10+i)), new(int64(5)))
 				mu.Lock()
 				defer mu.Unlock()
 				switch p, ok := problem.As(err); {
@@ -169,7 +169,7 @@ func testAPIKey(t *testing.T, setup setup) {
 			k := newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i))
 			k.CreatedAt = after(time.Duration(i/2) * time.Second)
 			k.Secrets = append(k.Secrets, apikey.Secret{Hash: hash(byte(100 + i)), Hint: "h", CreatedAt: after(-time.Hour), ValidUntil: pointer(epoch)})
-			noError(t, s.CreateAPIKey(t.Context(), k, 0))
+			noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		}
 		var got []string
 		var before *apikey.Position
@@ -224,7 +224,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		for i, bound := range []struct{ by, subject, agent string }{{"usr_a", "", ""}, {"usr_b", "s", ""}, {"usr_b", "s", "a"}, {"usr_b", "t", "a"}} {
 			k := newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i))
 			k.CreatedBy, k.SubjectID, k.AgentID = bound.by, bound.subject, bound.agent
-			noError(t, s.CreateAPIKey(t.Context(), k, 0))
+			noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		}
 		for _, c := range []struct {
 			filter apikey.Filter
@@ -273,8 +273,8 @@ func testAPIKey(t *testing.T, setup setup) {
 	t.Run("ASecretTakenElsewhereLeavesNothingBehind", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), 0))
-		if err := s.CreateAPIKey(context.WithoutCancel(t.Context()), newKey("key_b", "wsp_a", 1), 0); err == nil {
+		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
+		if err := s.CreateAPIKey(context.WithoutCancel(t.Context()), newKey("key_b", "wsp_a", 1), nil); err == nil {
 			t.Fatal("two keys have one secret")
 		}
 		_, err := s.APIKey(t.Context(), "wsp_a", "key_b")
@@ -304,7 +304,7 @@ func everyState(t *testing.T, s *store.Store) []*apikey.APIKey {
 			}
 			k.Secrets = append(k.Secrets, old)
 		}
-		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		keys = append(keys, k)
 	}
 	return keys

@@ -31,7 +31,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		t.Helper()
 		k := newKey(id, workspaceID, n)
 		k.SubjectID, k.AgentID = subject, agent
-		noError(t, s.CreateAPIKey(t.Context(), k, 0))
+		noError(t, s.CreateAPIKey(t.Context(), k, nil))
 		return k
 	}
 	list := func(t *testing.T, s *store.Store, f apikey.Filter) (ids []string) {

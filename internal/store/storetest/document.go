@@ -64,7 +64,7 @@ func testDocument(t *testing.T, setup setup) {
 
 	t.Run("ConditionsAreCheckedBeforeAnythingIsWritten", func(t *testing.T) {
 		s := setup(t)
-		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1})
+		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))})
 		noError(t, err)
 		for _, c := range []struct {
 			name string
@@ -81,20 +81,20 @@ func testDocument(t *testing.T, setup setup) {
 			{"what must be absent", "d", document.Put{Absent: true}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"a revision that must not be", "d", document.Put{IfNotRevision: []int64{7, 1}}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"nothing that must exist", "e", document.Put{Exists: true}, problem.Mismatch, problem.CodeRevisionMismatch},
-			{"one too many", "e", document.Put{Max: 1}, problem.Conflict, problem.CodeLimitReached},
+			{"one too many", "e", document.Put{Max: new(int64(1))}, problem.Conflict, problem.CodeLimitReached},
 		} {
 			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(c.id), c.put)
 			if p, ok := problem.As(err); !ok || p.Kind != c.kind || p.Code != c.code {
 				t.Errorf("%s: got %v, want %s", c.name, err, c.code)
 			}
 		}
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: 1}) // replacing adds none
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))}) // replacing adds none
 		noError(t, err)
-		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: 1, CreateOnly: true}) // another workspace's documents do not count
+		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true}) // another workspace's documents do not count
 		noError(t, err)
 		wantChange(t, s, "wsp_a", 2)
 		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil))
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: 1}) // there is room again
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: new(int64(1))}) // there is room again
 		noError(t, err)
 	})
 
@@ -104,7 +104,7 @@ func testDocument(t *testing.T, setup setup) {
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			refused = 0
 			for i := range 10 {
-				_, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: 6})
+				_, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(6))})
 				if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached {
 					refused++
 				} else if err != nil {

@@ -84,7 +84,7 @@ func testDocumentBatch(t *testing.T, setup setup) {
 		if len(left) != 10 {
 			t.Errorf("%d documents are left, want 10", len(left))
 		}
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d000"), document.Put{Max: 11}) // ten count
+		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d000"), document.Put{Max: new(int64(11))}) // ten count
 		noError(t, err)
 	})
 
@@ -117,7 +117,7 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 			d.Title, d.UpdatedAt = fmt.Sprint("title ", i), documentTime(time.Duration(i)*time.Second)
 			d.Tags = rapid.SampledFrom([][]string{nil, {"x"}, {"y", "x"}, {"z"}}).Draw(rt, "tags")
 			p := document.Put{
-				Max: 4, CreateOnly: rapid.IntRange(0, 4).Draw(rt, "create only") == 0, Exists: rapid.IntRange(0, 4).Draw(rt, "exists") == 0,
+				Max: new(int64(4)), CreateOnly: rapid.IntRange(0, 4).Draw(rt, "create only") == 0, Exists: rapid.IntRange(0, 4).Draw(rt, "exists") == 0,
 				Absent: rapid.IntRange(0, 4).Draw(rt, "absent") == 0,
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "if revision") == 0 {
@@ -205,7 +205,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 		case "put":
 			d := newDocument(id)
 			d.Title = fmt.Sprint("title ", i)
-			created, err := s.PutDocument(ctx, workspaceID, d, document.Put{Max: 3})
+			created, err := s.PutDocument(ctx, workspaceID, d, document.Put{Max: new(int64(3))})
 			if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached && !there && len(model) == 3 {
 				continue
 			}

@@ -43,7 +43,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		wantNews(t, engine, "workspace wsp_a")
 
 		k := newsKey("key_a")
-		noError(t, s.CreateAPIKey(ctx, k, 0))
+		noError(t, s.CreateAPIKey(ctx, k, nil))
 		wantNews(t, engine, "api_key key_a")
 		k.RevokedAt, k.Revision = pointer(epoch), 2
 		noError(t, s.UpdateAPIKey(ctx, k))
@@ -196,7 +196,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 				if i%2 == 0 {
 					k.RevokedAt = pointer(epoch)
 				}
-				if err := s.CreateAPIKey(ctx, k, 0); err != nil {
+				if err := s.CreateAPIKey(ctx, k, nil); err != nil {
 					return err
 				}
 				ids = append(ids, k.ID)

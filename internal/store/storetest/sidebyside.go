@@ -98,7 +98,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(16, func(i int, s *store.Store) error {
-			return s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i+1)), 5)
+			return s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i+1)), new(int64(5)))
 		})
 		wantWinners(t, errs, 5, problem.CodeLimitReached)
 	})
@@ -125,7 +125,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(16, func(i int, s *store.Store) error {
-			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: 10})
+			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(10))})
 			return err
 		})
 		wantWinners(t, errs, 10, problem.CodeLimitReached)
@@ -213,7 +213,7 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 	t.Run("APIKey", func(t *testing.T) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
-		noError(t, p[0].CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), 0))
+		noError(t, p[0].CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
 		var mu [2]sync.Mutex
 		heard := [2][]int64{}
 		allWell(t, p.race(writers, func(i int, s *store.Store) error {

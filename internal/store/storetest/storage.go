@@ -247,28 +247,6 @@ func testStorage(t *testing.T, setup setup) {
 		noError(t, s.PruneAnswers(ctx(t), after(time.Hour)))
 		wantStored(t, s, "wsp_a", 0)
 	})
-
-	t.Run("ATierKeepsItsStorage", func(t *testing.T) {
-		s := setup(t)
-		pro := tierOf("pro", 2)
-		pro.StorageConfigured = true
-		noError(t, s.KeepTier(ctx(t), pro))
-		list, err := s.ChangedTiers(ctx(t))
-		noError(t, err)
-		if len(list) != 1 || !list[0].StorageConfigured {
-			t.Errorf("got %+v", list)
-		}
-		for i, want := range []int64{-1, 0, 7} {
-			next := tierOf("pro", int64(3+i))
-			next.Storage = want
-			noError(t, s.KeepTier(ctx(t), next))
-			list, err := s.ChangedTiers(ctx(t))
-			noError(t, err)
-			if len(list) != 1 || list[0].StorageConfigured || list[0].Storage != want {
-				t.Errorf("got %+v, want %d", list, want)
-			}
-		}
-	})
 }
 
 func tierOf(name string, revision int64) *account.Tier {

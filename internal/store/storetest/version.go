@@ -195,7 +195,7 @@ func testVersion(t *testing.T, setup setup) {
 	t.Run("AKeysWorkspaceIsFound", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), 0))
+		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
 		got, err := s.WorkspaceOfAPIKey(t.Context(), "key_a")
 		if err != nil || got != "wsp_a" {
 			t.Errorf("got %q, %v", got, err)

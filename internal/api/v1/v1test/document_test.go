@@ -313,7 +313,7 @@ func TestAFullWorkspaceTakesNoMoreDocuments(t *testing.T) {
 	t.Parallel()
 	c := start(t, apptest.With(func(cfg *config.Config) {
 		tier := cfg.Tiers["unlimited"]
-		tier.Documents = 2
+		tier.Documents = new(int64(2))
 		cfg.Tiers["unlimited"] = tier
 	}))
 	c.put(t, "a", object{"text": "x"}).is(201)
