@@ -24,7 +24,7 @@ func (s *services) assembleEmbeddings(cfg *config.Config, deps *Deps) {
 			Encoder: openai.New(openai.Options{
 				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
 			}),
-			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded, Patience: deps.MinTimeout, Now: deps.Now, Log: deps.Log,
+			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
 		}),
 		Uses: func(workspaceID string) bool {
 			w, ok := s.accounts.Entry(workspaceID)

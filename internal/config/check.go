@@ -133,6 +133,9 @@ func (c *Config) checkEmbeddings() error {
 	if e.DailyTexts < 1 || e.DailyTexts > maxDailyTexts {
 		return wrong("dailyTexts", fmt.Sprintf("must be from 1 to %d", int64(maxDailyTexts)))
 	}
+	if e.Patience < 10*time.Millisecond || e.Patience > 2*time.Second {
+		return wrong("patience", "must be from 10ms to 2s")
+	}
 	if e.URL == "" {
 		if e.Model != "" || e.Key != "" {
 			return wrong("url", "is missing beside embeddings.model or embeddings.key")

@@ -130,11 +130,12 @@ type Recall struct {
 // Embeddings says which endpoint makes vectors of texts. There is none without a URL, and only workspaces that are set to use it
 // send their texts there.
 type Embeddings struct {
-	URL          string `setting:"url" help:"embeddings endpoint that is compatible with the API of OpenAI, without /embeddings at the end: https://api.openai.com/v1 (default: none). Texts of memories leave the machine for workspaces that use it"`
-	Model        string `setting:"model" help:"model of the embeddings endpoint: text-embedding-3-small"`
-	Key          string `setting:"key" secret:"true" help:"key that is sent to the embeddings endpoint as a bearer token"`
-	AllowPrivate bool   `setting:"allowPrivate" help:"permit an embeddings endpoint that is not on the public internet, such as http://localhost:11434/v1"`
-	DailyTexts   int64  `setting:"dailyTexts" help:"texts that are sent to the embeddings endpoint in a UTC day, memories and queries together"`
+	URL          string        `setting:"url" help:"embeddings endpoint that is compatible with the API of OpenAI, without /embeddings at the end: https://api.openai.com/v1 (default: none). Texts of memories leave the machine for workspaces that use it"`
+	Model        string        `setting:"model" help:"model of the embeddings endpoint: text-embedding-3-small"`
+	Key          string        `setting:"key" secret:"true" help:"key that is sent to the embeddings endpoint as a bearer token"`
+	AllowPrivate bool          `setting:"allowPrivate" help:"permit an embeddings endpoint that is not on the public internet, such as http://localhost:11434/v1"`
+	DailyTexts   int64         `setting:"dailyTexts" help:"texts that are sent to the embeddings endpoint in a UTC day, memories and queries together"`
+	Patience     time.Duration `setting:"patience" help:"how long a recall waits for the vector of its query, from 10ms to 2s; after that it is answered without the embeddings endpoint"`
 }
 
 // Analytics is what is recorded of requests beyond their counts.
@@ -203,7 +204,7 @@ func Default() Config {
 		Analytics:     Analytics{RequestLogDays: 7},
 		Tracing:       Tracing{Sample: 1},
 		Webhooks:      Webhooks{LogDays: 30},
-		Embeddings:    Embeddings{DailyTexts: 100_000},
+		Embeddings:    Embeddings{DailyTexts: 100_000, Patience: 150 * time.Millisecond},
 		Lifecycle:     Lifecycle{Traffic: Traffic{Days: 14, Percent: 1, Keys: 5, KeysPercent: 2, KeyRequests: 10, KeyDays: 3}},
 		Tiers:         map[string]Tier{},
 	}

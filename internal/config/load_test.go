@@ -183,6 +183,8 @@ func TestAMistakeIsOneLineThatNamesTheSetting(t *testing.T) {
 		{env("KEEPSAKE_EMBEDDINGS_URL=https://api.example.org/v1"), "setting embeddings.model: is missing beside embeddings.url"},
 		{env("KEEPSAKE_EMBEDDINGS_MODEL=m"), "setting embeddings.url: is missing beside embeddings.model or embeddings.key"},
 		{env("KEEPSAKE_EMBEDDINGS_URL=https://api.example.org/v1", "KEEPSAKE_EMBEDDINGS_MODEL=m", "KEEPSAKE_EMBEDDINGS_KEY=a b"), "setting embeddings.key: must have only printable ASCII characters"},
+		{env("KEEPSAKE_EMBEDDINGS_PATIENCE=9ms"), "setting embeddings.patience: must be from 10ms to 2s"},
+		{env("KEEPSAKE_EMBEDDINGS_PATIENCE=2001ms"), "setting embeddings.patience: must be from 10ms to 2s"},
 		{env("KEEPSAKE_EMBEDDINGS_DAILY_TEXTS=0"), "setting embeddings.dailyTexts: must be from 1 to"},
 		{env("KEEPSAKE_TRACING_SAMPLE=1.01"), "setting tracing.sample: must be from 0 to 1"},
 		{env("KEEPSAKE_TRACING_SAMPLE=NaN"), "setting tracing.sample: must be from 0 to 1"},

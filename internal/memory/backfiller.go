@@ -48,6 +48,8 @@ type Backfiller struct {
 
 const (
 	backfillEvery = time.Minute
+	// retryEvery is how long a failed attempt waits at least.
+	retryEvery = time.Second
 	// rescanEvery is how often a back-fill looks for subjects that another process wrote and did not complete.
 	rescanEvery = 10 * time.Minute
 	// maxChanged is the number of changed subjects that are remembered. Beyond it, a scan finds them.
@@ -102,12 +104,15 @@ func (b *Backfiller) RunBackfill(ctx context.Context) {
 // repeat calls fill now, when it is woken, when a pause of the endpoint is over, and every minute.
 func (b *Backfiller) repeat(ctx context.Context, woken chan struct{}, fill func(ctx context.Context) error) {
 	for {
-		if err := fill(ctx); err != nil && ctx.Err() == nil && !endpointError(err) {
-			b.logger.WarnContext(ctx, "embedding memories failed", "error", err.Error())
-		}
+		err := fill(ctx)
 		wait := backfillEvery
-		if pause := b.embeddings.Client.MemoriesPause(); pause > 0 {
-			wait = min(wait, pause)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case !endpointError(err):
+			b.logger.WarnContext(ctx, "embedding memories failed", "error", err.Error())
+		case !errors.Is(err, embedding.ErrLimit):
+			// After the pause, one request finds out whether the endpoint works again; until it has, the pause is 0.
+			wait = min(wait, max(b.embeddings.Client.MemoriesPause(), retryEvery))
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -151,17 +156,24 @@ func (b *Backfiller) fillChanged(ctx context.Context) error {
 	b.changed = map[indexName]bool{}
 	b.mu.Unlock()
 	err := b.fillAll(ctx, slices.Collect(maps.Keys(changed)))
-	if err != nil {
+	if err != nil { // this loop tries again after the endpoint's pause, and the other one finds what has no room here
 		b.mu.Lock()
 		b.scan = true
+		if endpointError(err) {
+			for name := range changed {
+				if len(b.changed) < maxChanged {
+					b.changed[name] = true
+				}
+			}
+		}
 		b.mu.Unlock()
 	}
 	return err
 }
 
-// ready finds out the length of the endpoint's vectors, and returns why no texts can be sent now.
+// ready finds out the length of the endpoint's vectors and their baseline, and returns why no texts can be sent now.
 func (b *Backfiller) ready(ctx context.Context) error {
-	if err := b.embeddings.Client.MemoriesPaused(); err != nil || b.embeddings.Client.Model() != "" {
+	if err := b.embeddings.Client.MemoriesPaused(); err != nil || b.embeddings.Client.Baseline() != nil {
 		return err
 	}
 	return b.embeddings.Client.Try(ctx)

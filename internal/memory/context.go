@@ -64,7 +64,7 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 		return nil, fmt.Errorf("pack a context: %w", err)
 	}
 	if recalled == nil {
-		return &Packed{Degraded: asked.degraded()}, r.recordAsked(ctx, p, q.SubjectID, asked)
+		return &Packed{Degraded: asked.degraded()}, r.record(ctx, p, audit.MemoryContext, q.SubjectID, nil, asked)
 	}
 	packed, err := pack(task, recalled, &q)
 	if err != nil {

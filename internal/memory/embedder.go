@@ -62,5 +62,8 @@ func (q *question) sent() bool { return q != nil && q.running.Sent() }
 func (q *question) apply(to *recall.Query, vectors *recall.Embeddings) {
 	if q.model() != "" {
 		to.Embedding, to.Embeddings = q.vector, vectors
+		if b := q.client.Baseline(); b != nil {
+			to.Baseline = &recall.Baseline{Mean: b.Mean, Deviation: b.Deviation}
+		}
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"keepsake/internal/audit"
+	"keepsake/internal/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
 	"keepsake/internal/seal"
@@ -476,6 +479,67 @@ func TestErasedWordsDoNotReturnToTheCache(t *testing.T) {
 			noError(t, read(reading))
 			if n := cachedWords(reading.Service); n != 0 {
 				t.Errorf("%s: %d words are in the cache", name, n)
+			}
+		}
+	})
+}
+
+// While the storage is silent, an erasure ends with its request's time, and the Sweeper completes it. Its client can leave before.
+func TestAnErasureEndsWithItsRequestsTime(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b.create(t, say("x"))
+		silent := b.with(func(o *memory.Options) {
+			o.DropKey = func(ctx context.Context, _ string, _ memory.Hash) error {
+				<-ctx.Done() // without a deadline, for ever
+				return ctx.Err()
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := silent.EraseSubject(ctx, anna, "ada")
+		wantCode(t, err, problem.CodeUnavailable)
+		if list := b.list(t, anna, memory.Filter{SubjectID: "ada"}); len(list) != 0 {
+			t.Errorf("still readable: %q", texts(list))
+		}
+		b.pass(time.Hour)
+		noError(t, b.Sweep(t.Context(), b.now()))
+		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, err)
+		if receipt.Memories != 1 {
+			t.Errorf("the receipt is %+v", receipt)
+		}
+	})
+}
+
+func TestReadsAboutAnUnknownSubjectAreLogged(t *testing.T) {
+	onBothInLong(t, func(t *testing.T, b *bundle) {
+		b = recalling(b)
+		b.create(t, memory.Memory{SubjectID: "erased", Text: "x"})
+		_, err := b.EraseSubject(t.Context(), anna, "erased")
+		noError(t, err)
+		for _, subject := range []string{"unknown", "erased"} {
+			for _, p := range []*auth.Principal{anna, ofCoach} {
+				before := len(b.actions(t, "wsp_a", subject))
+				_, err := b.Recall(t.Context(), p, memory.RecallQuery{SubjectID: subject, Query: "x"})
+				noError(t, err)
+				_, err = b.Context(t.Context(), p, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: subject}})
+				noError(t, err)
+				if p == anna {
+					_, _, err = b.List(t.Context(), p, memory.Filter{SubjectID: subject, Limit: 10})
+					noError(t, err)
+					_, err = b.Subject(t.Context(), p, subject)
+					wantCode(t, err, problem.CodeNotFound)
+					_, err = b.Export(t.Context(), p, subject)
+					wantCode(t, err, problem.CodeNotFound)
+				}
+				want := []audit.Action{audit.MemoryExported, audit.SubjectRead, audit.MemoryListed, audit.MemoryContext, audit.MemoryRecalled}
+				if p != anna {
+					want = want[3:]
+				}
+				got := b.actions(t, "wsp_a", subject)
+				if got = got[:len(got)-before]; !slices.Equal(got, want) {
+					t.Errorf("%s by %s: %v, want %v", subject, p.UserID, got, want)
+				}
 			}
 		}
 	})

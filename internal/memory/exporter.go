@@ -35,7 +35,7 @@ const (
 
 // Export reads all memories of a subject with their history, oldest first.
 func (e *Exporter) Export(ctx context.Context, p *auth.Principal, subjectID string) (iter.Seq2[*Portable, error], error) {
-	subject, err := e.subjects.find(ctx, p, subjectID)
+	subject, err := e.subjects.findFor(ctx, p, audit.MemoryExported, subjectID)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,12 @@ func (r *Reader) List(ctx context.Context, p *auth.Principal, f Filter) (list []
 	if err != nil {
 		return nil, false, fmt.Errorf("list memories: %w", err)
 	}
-	if err := r.log.readMemories(ctx, p, audit.MemoryListed, list); err != nil {
+	if len(list) == 0 && f.SubjectID != "" {
+		err = r.log.read(ctx, r.log.entry(p, audit.MemoryListed, f.SubjectID, nil))
+	} else {
+		err = r.log.readMemories(ctx, p, audit.MemoryListed, list)
+	}
+	if err != nil {
 		return nil, false, err
 	}
 	return list, more, nil

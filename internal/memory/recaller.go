@@ -87,7 +87,7 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 		return nil, fmt.Errorf("recall: %w", err)
 	}
 	if recalled == nil {
-		return &Recalled{Degraded: asked.degraded()}, r.recordAsked(ctx, p, q.SubjectID, asked)
+		return &Recalled{Degraded: asked.degraded()}, r.record(ctx, p, audit.MemoryRecalled, q.SubjectID, nil, asked)
 	}
 	recalled.Degraded = asked.degraded()
 	recalled.Results = recalled.Results[:min(len(recalled.Results), q.Limit)]
@@ -206,25 +206,14 @@ func (r *Recaller) recalled(ctx context.Context, p *auth.Principal, subjectID st
 	return recalled, nil
 }
 
-// record writes an entry about recalled memories. A key that is bound to an agent may not learn whether the subject exists,
-// so a recall without results leaves no entry but that of a query that was sent to the endpoint.
+// record writes an entry about recalled memories. There is one even if there are no results or no such subject: it says what was
+// asked, and a caller that may not know whether the subject exists learns nothing from it.
 func (r *Recaller) record(ctx context.Context, p *auth.Principal, action audit.Action, subjectID string, ids []string, asked *question) error {
-	if len(ids) == 0 && p.AgentID != "" {
-		return r.recordAsked(ctx, p, subjectID, asked)
-	}
 	entries := r.log.entries(p, action, subjectID, ids)
 	if asked.sent() {
 		entries = append(entries, r.log.entry(p, audit.MemoryEmbedded, subjectID, nil))
 	}
 	return r.log.read(ctx, entries...)
-}
-
-// recordAsked writes an entry about a query that was sent to the embeddings endpoint.
-func (r *Recaller) recordAsked(ctx context.Context, p *auth.Principal, subjectID string, asked *question) error {
-	if !asked.sent() {
-		return nil
-	}
-	return r.log.read(ctx, r.log.entry(p, audit.MemoryEmbedded, subjectID, nil))
 }
 
 func checkQuery(query string) error {

@@ -104,7 +104,8 @@ func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, nam
 	if err != nil {
 		return nil, fmt.Errorf("erase subject: %w", err)
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := withoutClient(ctx)
+	defer cancel()
 	destroyed := erasure.BeganAt
 	if !erasure.finished() {
 		if destroyed, err = e.finish(ctx, erasure); err != nil {
@@ -125,6 +126,18 @@ func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, nam
 		return nil, errUnfinished.Because(fmt.Errorf("end an erasure: %w", err))
 	}
 	return receipt, nil
+}
+
+// eraseTime is how long an erasure lasts at most that no request limits.
+const eraseTime = 30 * time.Second
+
+// withoutClient returns a context that does not end with the client of a request, but at the request's deadline. What is not done
+// by then, the Sweeper completes.
+func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), eraseTime)
 }
 
 // begin ends the generation of a subject. If the subject has been erased, it returns the erasure whose receipt was not sent.

@@ -65,7 +65,7 @@ func (r *SubjectReader) Subjects(ctx context.Context, p *auth.Principal, after *
 
 // Subject reads a subject.
 func (r *SubjectReader) Subject(ctx context.Context, p *auth.Principal, id string) (*Subject, error) {
-	subject, err := r.find(ctx, p, id)
+	subject, err := r.findFor(ctx, p, audit.SubjectRead, id)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,21 @@ func (r *SubjectReader) AccessLog(ctx context.Context, p *auth.Principal, subjec
 		return nil, false, err
 	}
 	return rows, more, nil
+}
+
+// findFor reads a subject. If there is none, it writes an entry about the attempt.
+func (r *SubjectReader) findFor(ctx context.Context, p *auth.Principal, action audit.Action, id string) (*Subject, error) {
+	id, err := subjectNamed(p, id)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := r.find(ctx, p, id)
+	if missing, ok := problem.As(err); ok && missing.Kind == problem.NotFound {
+		if err := r.log.read(ctx, r.log.entry(p, action, id, nil)); err != nil {
+			return nil, err
+		}
+	}
+	return subject, err
 }
 
 // find reads a subject without an entry in the access log.

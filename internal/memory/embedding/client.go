@@ -1,9 +1,11 @@
 package embedding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,7 +18,7 @@ type Options struct {
 	Model      string // its name
 	DailyTexts int64  // how many texts can be sent in a UTC day
 	Count      Count
-	// Patience is how long a recall waits for the vector of its query, and at least the constant Patience.
+	// Patience is how long a recall waits for the vector of its query; 0 for the constant Patience.
 	Patience time.Duration
 	// After returns a channel that receives after a time; nil for time.After.
 	After func(d time.Duration) <-chan time.Time
@@ -34,6 +36,7 @@ type Client struct {
 	queries circuit
 	texts   circuit
 	size    int // of the endpoint's vectors; 0 until it has returned one
+	base    *Baseline
 
 	sent     [2]atomic.Int64 // texts of memories, queries
 	failures sync.Map        // Reason → *atomic.Int64
@@ -41,7 +44,7 @@ type Client struct {
 }
 
 const (
-	// Patience is how long a recall waits for the vector of its query.
+	// Patience is how long a recall waits for the vector of its query, unless a setting says otherwise.
 	Patience = 150 * time.Millisecond
 	// maxQueries is how many requests with queries run at once.
 	maxQueries = 16
@@ -51,7 +54,7 @@ const (
 
 // NewClient returns a Client.
 func NewClient(o Options) *Client {
-	o.Patience = max(o.Patience, Patience)
+	o.Patience = cmp.Or(o.Patience, Patience)
 	if o.After == nil {
 		o.After = time.After
 	}
@@ -153,13 +156,29 @@ func (c *Client) Memories(ctx context.Context, texts []string) ([]Vector, error)
 // harmless is a text that every model accepts.
 const harmless = "test"
 
-// Try asks for the vector of a fixed text, which finds out the length of the vectors and whether the endpoint works.
+// Try sends fixed texts, which finds out the length of the vectors, the Baseline of the model and whether the endpoint works.
 func (c *Client) Try(ctx context.Context) error {
-	_, err := c.ask(ctx, &c.texts, []string{harmless}, func() {})
+	texts := []string{harmless}
+	if c.Baseline() == nil {
+		texts = slices.Concat(questions, statements)
+	}
+	vectors, err := c.ask(ctx, &c.texts, texts, func() {})
 	if rejected(err) {
 		c.end(ctx, &c.texts, &Error{Reason: Status})
 	}
+	if err == nil && len(vectors) > 1 {
+		c.mu.Lock()
+		c.base = baselineOf(vectors)
+		c.mu.Unlock()
+	}
 	return err
+}
+
+// Baseline returns the baseline of the model; nil until it is known.
+func (c *Client) Baseline() *Baseline {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.base
 }
 
 func rejected(err error) bool {
@@ -181,7 +200,11 @@ func (c *Client) ask(ctx context.Context, by *circuit, texts []string, sending f
 }
 
 func (c *Client) send(ctx context.Context, by *circuit, texts []string, sending func()) ([]Vector, error) {
-	if err := c.budget.take(ctx, c.o.Now(), int64(len(texts))); err != nil {
+	counted := int64(len(texts))
+	if texts[0] == questions[0] && len(texts) == len(questions)+len(statements) {
+		counted = 1 // the program's own
+	}
+	if err := c.budget.take(ctx, c.o.Now(), counted); err != nil {
 		return nil, err
 	}
 	short := make([]string, len(texts))
@@ -192,7 +215,7 @@ func (c *Client) send(ctx context.Context, by *circuit, texts []string, sending 
 	if by == &c.queries {
 		kind = 1
 	}
-	c.sent[kind].Add(int64(len(texts)))
+	c.sent[kind].Add(counted)
 	sending()
 	raw, err := c.o.Encoder.Encode(ctx, short)
 	if err != nil {

@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -98,6 +100,8 @@ const (
 	// embeddingWeight and embeddingFloor take the place of Weights.Meaning and meaningFloor for memories with a vector.
 	embeddingWeight = 2
 	embeddingFloor  = 1
+	// noCosine stands for a memory without a vector.
+	noCosine = math.MinInt32
 	// cosineUnit is a cosine of 1 in whole numbers, whose sums are exact in any order.
 	cosineUnit = 1 << 20
 	// surprise is by how many standard deviations more than the nearest of so many unrelated memories would be, a memory is near
@@ -119,11 +123,10 @@ func (s *search) compareEmbeddings(q *Query) {
 	if len(q.Embedding) != e.size || length == 0 || !s.step(16*len(s.admitted)) {
 		return
 	}
-	const none = math.MinInt32
 	cosines := make([]int32, len(s.admitted))
 	var total, squares, count int64
 	for slot, admitted := range s.admitted {
-		cosines[slot] = none
+		cosines[slot] = noCosine
 		if !admitted {
 			continue
 		}
@@ -143,20 +146,80 @@ func (s *search) compareEmbeddings(q *Query) {
 	if variance := float64(squares)/float64(count) - mean*mean; variance >= 1 {
 		scale = 1 / math.Sqrt(variance)
 	}
-	near := make([]float64, len(cosines))
+	if b := q.Baseline; b != nil && count < fewMemories { // too few to know what is usual
+		mean, scale = b.Mean*cosineUnit, 1/(b.deviation()*cosineUnit)
+	}
+	near, found := make([]float64, len(cosines)), make([]bool, len(cosines))
 	factor := embeddingWeight / s.w.Meaning
+	floor := math.Inf(1)
+	if count >= fewMemories {
+		floor = math.Sqrt(2*math.Log(float64(count))) + surprise
+	}
+	alone := aloneFrom(cosines, q.Baseline)
 	for slot, c := range cosines {
 		near[slot] = -1
-		if c != none {
-			near[slot] = max(0, (float64(c)-mean)*scale-embeddingFloor) * factor
+		if c == noCosine {
+			continue
+		}
+		deviations := (float64(c) - mean) * scale
+		near[slot] = max(0, deviations-embeddingFloor) * factor
+		if found[slot] = deviations >= floor || float64(c) >= alone*cosineUnit; found[slot] {
+			near[slot] = max(near[slot], leastFound*factor)
 		}
 	}
 	if len(s.like.dots) == 0 { // vectors of words say nothing
 		s.like = likeness{dots: make([]int32, len(near)), floor: math.Inf(1)}
 	}
-	s.like.near = near
-	s.like.nearFloor = (math.Sqrt(2*math.Log(float64(count))) + surprise - embeddingFloor) * factor
-	if count < fewMemories {
-		s.like.nearFloor = math.Inf(1) // too few to know what is usual
+	s.like.near, s.like.nearFound = near, found
+}
+
+// Baseline is the mean and the standard deviation of the cosines of texts that have nothing to do with each other, by one model.
+type Baseline struct{ Mean, Deviation float64 }
+
+const (
+	// unusual is by how many deviations of the baseline a memory is nearer than unrelated texts if it is found in any store.
+	unusual = 3.5
+	// clearGap is by how many deviations the nearest memories are nearer than all others if they are found although they do not
+	// pass that bound, and atLeast by how many they exceed the baseline then.
+	clearGap, atLeast = 4, 1.5
+	// leastDeviation is the smallest deviation of a baseline that is believed, and usualDeviation that of an unknown one.
+	leastDeviation, usualDeviation = 0.02, 0.1
+	// leastFound is the likeness of a memory that is found by its vector alone.
+	leastFound = 0.25
+)
+
+func (b *Baseline) deviation() float64 { return max(b.Deviation, leastDeviation) }
+
+// aloneFrom returns the cosine from which a memory is found by its vector alone: one that is unusual for the model, or that of the
+// last of the nearest memories, if a clear gap separates them from the others.
+func aloneFrom(cosines []int32, b *Baseline) float64 {
+	var list []float64
+	for _, c := range cosines {
+		if c != noCosine {
+			list = append(list, float64(c)/cosineUnit)
+		}
 	}
+	bound, deviation, low := math.Inf(1), usualDeviation, math.Inf(-1)
+	if b != nil {
+		bound, deviation, low = b.Mean+unusual*b.deviation(), b.deviation(), b.Mean+atLeast*b.deviation()
+	}
+	slices.SortFunc(list, func(x, y float64) int { return cmp.Compare(y, x) })
+	for k := 1; k <= 1+len(list)/8 && k+2 <= len(list); k++ {
+		mean, spread := meanOf(list[k:])
+		if last, scale := list[k-1], max(spread, deviation); last >= low && last >= mean+clearGap*scale && last-list[k] >= clearGap/2*scale {
+			bound = min(bound, last)
+		}
+	}
+	return bound
+}
+
+// meanOf returns the mean and the standard deviation of numbers.
+func meanOf(list []float64) (mean, deviation float64) {
+	var sum, squares float64
+	for _, x := range list {
+		sum, squares = sum+x, squares+x*x
+	}
+	n := float64(len(list))
+	mean = sum / n
+	return mean, math.Sqrt(max(0, squares/n-mean*mean))
 }

@@ -74,7 +74,6 @@ func TestANearVectorFindsWithoutAWord(t *testing.T) {
 		"without vectors": {Text: "Frage"}, "another length": {Text: "Frage", Embedding: vector[:19], Embeddings: embedded(list...)},
 		"no direction": {Text: "Frage", Embedding: make([]int8, 20), Embeddings: embedded(list...)},
 		"none stored":  {Text: "Frage", Embedding: vector, Embeddings: recall.NewEmbeddings()},
-		"few memories": {Text: "Frage", Embedding: vector, Embeddings: embedded(list[:9]...)},
 	} {
 		if hits := near(t, x, q); len(hits) != 0 {
 			t.Errorf("%s: %v is found", name, idsOf(hits))
@@ -86,6 +85,50 @@ func TestANearVectorFindsWithoutAWord(t *testing.T) {
 	}
 	if hits := near(t, x, recall.Query{Text: "Frage", Embedding: all, Embeddings: embedded(list...)}); len(hits) != 0 {
 		t.Errorf("%v is found, although all are equally near", idsOf(hits))
+	}
+}
+
+// A model says what is near: for one, unrelated texts have a cosine of about .1, for another one of about .7.
+func TestWhatIsNearDependsOnTheModel(t *testing.T) {
+	t.Parallel()
+	// withCosine has such a cosine with the first axis, and nothing else in common with others of its kind.
+	withCosine := func(c float64, axis, n int) []int8 {
+		v := make([]int8, n)
+		v[0], v[axis] = int8(math.Round(127*c)), int8(math.Round(127*math.Sqrt(1-c*c)))
+		return v
+	}
+	for _, model := range []recall.Baseline{{Mean: .1, Deviation: .06}, {Mean: .7, Deviation: .03}, {Mean: .45, Deviation: .05}} {
+		for _, n := range []int{1, 2, 3, 5, 9, 10, 17, 60} {
+			for _, close := range []int{0, 1, 2} {
+				size := n + 2
+				question, vectors, want := make([]int8, size), make([][]int8, n), []string(nil)
+				question[0] = 127
+				for i := range vectors {
+					c := model.Mean + model.Deviation*[]float64{-1, .4, 1.2, -.3, .8, 0, -.7}[i%7]
+					if i < close {
+						c = model.Mean + 5*model.Deviation
+						want = append(want, fmt.Sprintf("m%d", i+1))
+					}
+					vectors[i] = withCosine(c, i+1, size)
+				}
+				hits := idsOf(near(t, strangers(n), recall.Query{Text: "Frage", Embedding: question, Embeddings: embedded(vectors...), Baseline: &model}))
+				slices.Sort(hits)
+				want = want[:min(len(want), n)]
+				if !slices.Equal(hits, want) {
+					t.Errorf("%+v, %d memories of which %d are near: %v", model, n, close, hits)
+				}
+			}
+		}
+	}
+	// Without a baseline, those are found that are clearly nearer than the others.
+	vectors := [][]int8{withCosine(.9, 1, 20), withCosine(.1, 2, 20), withCosine(.15, 3, 20), withCosine(.05, 4, 20)}
+	question := make([]int8, 20)
+	question[0] = 127
+	if hits := near(t, strangers(4), recall.Query{Text: "Frage", Embedding: question, Embeddings: embedded(vectors...)}); len(hits) != 1 || hits[0].ID != "m1" {
+		t.Errorf("got %v", idsOf(hits))
+	}
+	if hits := near(t, strangers(3), recall.Query{Text: "Frage", Embedding: question, Embeddings: embedded(vectors[1:]...)}); len(hits) != 0 {
+		t.Errorf("got %v", idsOf(hits))
 	}
 }
 

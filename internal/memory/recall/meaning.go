@@ -15,7 +15,7 @@ type likeness struct {
 	floor float64 // the product from which a memory is found without a word of the query
 
 	near      []float64 // by slot: of, by vectors of an endpoint; -1 for a memory without one; nil if no endpoint was asked
-	nearFloor float64   // near from which a memory is found
+	nearFound []bool    // by slot: it is found by its vector alone
 }
 
 // meaningFloor is how many standard deviations above the average a memory counts.
@@ -48,7 +48,7 @@ func (l *likeness) of(slot int32) float64 {
 
 // found reports whether a memory is near enough to be found without a word of the query.
 func (l *likeness) found(slot int32) bool {
-	return len(l.dots) > 0 && (float64(l.dots[slot]) >= l.floor || l.near != nil && l.near[slot] >= l.nearFloor)
+	return len(l.dots) > 0 && (float64(l.dots[slot]) >= l.floor || l.near != nil && l.nearFound[slot])
 }
 
 // compareMeanings compares the vectors of all admitted memories with that of the query.

@@ -55,6 +55,7 @@ type Query struct {
 	// Embedding is the vector of the text, by the model of Embeddings; both are nil without an embeddings endpoint.
 	Embedding  []int8
 	Embeddings *Embeddings
+	Baseline   *Baseline // of the model; nil: unknown
 
 	// Weights replaces Chosen, for measurements.
 	Weights *Weights
