@@ -58,7 +58,7 @@ func (r *Recaller) Context(ctx context.Context, p *auth.Principal, q ContextQuer
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.End()
-	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
+	asked := r.embeddings.question(p.WorkspaceID, q.Query)
 	recalled, err := r.rank(ctx, task, p, &q.RecallQuery, asked, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("pack a context: %w", err)

@@ -24,24 +24,37 @@ func (e *Embeddings) uses(workspaceID string) bool { return e != nil && e.Uses(w
 // question is the query of a recall as the endpoint sees it. The nil question is that of a workspace without an endpoint.
 type question struct {
 	client  *embedding.Client
-	running *embedding.Query
+	query   string
+	running *embedding.Query // nil before send
 	vector  embedding.Vector
 }
 
-// ask sends a query to the endpoint, if the workspace uses it.
-func (e *Embeddings) ask(ctx context.Context, workspaceID, query string) *question {
+// question returns the question that a recall asks, if the workspace uses the endpoint.
+func (e *Embeddings) question(workspaceID, query string) *question {
 	if query == "" || !e.uses(workspaceID) {
 		return nil
 	}
-	return &question{client: e.Client, running: e.Client.Query(ctx, query)}
+	return &question{client: e.Client, query: query}
 }
 
-// wait waits for the vector, without a slot of the task.
-func (q *question) wait(task *fairshare.Task) {
-	if q != nil {
-		task.Release()
-		q.vector = q.running.Wait()
+// send sends the question to the endpoint, without the names of speakers, and waits for its vector, without a slot of the task.
+// Another call does nothing.
+func (q *question) send(ctx context.Context, task *fairshare.Task, speakers []string) {
+	if q == nil || q.running != nil {
+		return
 	}
+	outgoing := recall.Outgoing(q.query, speakers)
+	task.Release()
+	q.running = q.client.Query(ctx, outgoing)
+	q.vector = q.running.Wait()
+}
+
+// wanted is the model of the vectors that the question probably needs.
+func (q *question) wanted() string {
+	if q == nil {
+		return ""
+	}
+	return q.client.Model()
 }
 
 // model is the model of the memories' vectors that can be compared with the query; empty without a vector of the query.
@@ -53,10 +66,10 @@ func (q *question) model() string {
 }
 
 // degraded reports whether the endpoint should have been part of a recall and was not.
-func (q *question) degraded() bool { return q != nil && q.vector == nil }
+func (q *question) degraded() bool { return q != nil && q.running != nil && q.vector == nil }
 
 // sent reports whether the query was sent to the endpoint.
-func (q *question) sent() bool { return q != nil && q.running.Sent() }
+func (q *question) sent() bool { return q != nil && q.running != nil && q.running.Sent() }
 
 // apply adds the vectors to the query of an index.
 func (q *question) apply(to *recall.Query, vectors *recall.Embeddings) {

@@ -81,7 +81,7 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 	}
 	task := r.shares.Start(ctx, p.WorkspaceID)
 	defer task.End()
-	asked := r.embeddings.ask(ctx, p.WorkspaceID, q.Query)
+	asked := r.embeddings.question(p.WorkspaceID, q.Query)
 	recalled, err := r.rank(ctx, task, p, &q, asked, r.now())
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
@@ -101,9 +101,9 @@ func (r *Recaller) Recall(ctx context.Context, p *auth.Principal, q RecallQuery)
 // rank ranks the memories of a subject; nil if there is no such subject. It searches a cached index first and reads the
 // memories together with the subject's last change. Only if the index is stale, it updates the index and searches again.
 func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Principal, q *RecallQuery, asked *question, now time.Time) (*Recalled, error) {
-	asked.wait(task)
-	subject := r.lookup.Subject(p.WorkspaceID, q.SubjectID)
-	if index := r.indexer.cached(p.WorkspaceID, subject, asked.model()); index != nil {
+	model, subject := asked.wanted(), r.lookup.Subject(p.WorkspaceID, q.SubjectID)
+	if index := r.indexer.cached(p.WorkspaceID, subject, model); index != nil {
+		asked.send(ctx, task, index.Speakers())
 		ranked, err := search(task, index, q, asked, now)
 		if err != nil {
 			return nil, err
@@ -117,9 +117,19 @@ func (r *Recaller) rank(ctx context.Context, task *fairshare.Task, p *auth.Princ
 			return r.recalled(ctx, p, q.SubjectID, ranked, rows, now)
 		}
 	}
-	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID, asked.model())
-	if err != nil || index == nil {
+	index, err := r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID, model)
+	if err != nil {
 		return nil, err
+	}
+	if index == nil { // a caller learns nothing from what is sent and how long it takes
+		asked.send(ctx, task, nil)
+		return nil, nil
+	}
+	asked.send(ctx, task, index.Speakers())
+	if first := asked.model(); first != "" && first != model { // the model was not known before its first answer
+		if index, err = r.indexer.current(ctx, task, p.WorkspaceID, q.SubjectID, first); err != nil || index == nil {
+			return nil, err
+		}
 	}
 	ranked, err := search(task, index, q, asked, now)
 	if err != nil {
