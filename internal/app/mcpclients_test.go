@@ -25,7 +25,7 @@ func TestClientsOfOthersCallTheTools(t *testing.T) {
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(filepath.Base(script), ".mjs")
-		if name == "checks" {
+		if name == "checks" || name == "bridge" { // cmd/keepsake runs the bridge
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
