@@ -161,6 +161,9 @@ func (a *App) exposures() []Exposure {
 // exposed returns the exposures as warnings: only this process knows all of its settings.
 func (a *App) exposed() []local.Warning {
 	var list []local.Warning
+	if a.services.instance.JournalLost {
+		list = append(list, local.Warning{About: "journal", Text: instance.JournalLost, At: a.deps.Now()})
+	}
 	for _, e := range a.exposures() {
 		list = append(list, local.Warning{About: e.About, Text: e.Text, At: a.deps.Now()})
 	}

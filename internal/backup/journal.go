@@ -193,6 +193,7 @@ type Journal struct {
 
 	mu     sync.Mutex
 	signer *Signer // nil until Authenticate
+	added  func()  // called after each entry, if not nil
 	end    int64   // after the last complete line; -1: unknown
 	last   mac     // of the last authenticated line, if end is known
 }
@@ -308,7 +309,48 @@ func (j *Journal) append(e Entry) (err error) {
 		return err
 	}
 	j.end, j.last = end+int64(len(line)), sum
+	if j.added != nil {
+		j.added()
+	}
 	return nil
+}
+
+// OnAdd sets a function that is called after each entry, while the journal is locked. It must not wait.
+func (j *Journal) OnAdd(fn func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.added = fn
+}
+
+// Head returns what authenticates the last line, or nil if there is none.
+func (j *Journal) Head() ([]byte, error) {
+	data, err := j.lines()
+	if sum := lastMAC(data); err == nil && sum != (mac{}) {
+		return sum[:], nil
+	}
+	return nil, err
+}
+
+// Holds reports whether the journal contains the line that head authenticates, and so all lines before it.
+func (j *Journal) Holds(head []byte) (bool, error) {
+	data, err := j.lines()
+	for line := range bytes.Lines(data) {
+		if _, sum, signed := splitLine(bytes.TrimSuffix(line, []byte("\n"))); signed && bytes.Equal(sum[:], head) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// lines returns the complete lines of the file.
+func (j *Journal) lines() ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	data, err := os.ReadFile(j.path)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	return data[:bytes.LastIndexByte(data, '\n')+1], nil
 }
 
 // checkLast returns an error if f does not contain the last line of this process at its place. A replaced file must not

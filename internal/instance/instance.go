@@ -89,6 +89,11 @@ type Instance struct {
 	Binding *seal.DataKey // encrypts responses about bound keys
 	Rekeyed bool          // Unseal completed an interrupted change of the master key
 
+	// JournalLost reports that the journal lacked lines when Unseal read it.
+	JournalLost bool
+
+	stopJournal func() // nil before Unseal
+
 	cfg  *config.Config
 	opt  Options
 	lock *folder.Lock // of a folder next to a shared database; SQLite has its own
@@ -236,6 +241,10 @@ func checkComplete(ctx context.Context, e store.Engine, location string) error {
 // Close closes the databases and releases the folder.
 func (i *Instance) Close() error {
 	var errs []error
+	if i.stopJournal != nil {
+		i.stopJournal()
+		i.stopJournal = nil
+	}
 	if i.Engine != nil {
 		if err := i.Engine.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close the databases: %w", err))

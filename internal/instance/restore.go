@@ -210,6 +210,11 @@ func (r *RestoreRequest) update(ctx context.Context, engine *sqlite.Engine, dir 
 			return err
 		}
 	}
+	for _, name := range secrets.Names(seal.JournalHead) { // of the journals before the restore
+		if err := secrets.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
 	if err := openBindings(st, secrets); err != nil {
 		return err
 	}

@@ -28,7 +28,10 @@ func (i *Instance) Unseal(ctx context.Context) error {
 	if err := i.authenticateJournal(ctx); err != nil {
 		return err
 	}
-	return i.sealBindings(ctx)
+	if err := i.sealBindings(ctx); err != nil {
+		return err
+	}
+	return i.checkJournal(ctx)
 }
 
 // sealBindings encrypts the subjects that API keys are bound to, including those that the previous release stored in

@@ -30,6 +30,10 @@ const (
 // lines of that process's journal are authenticated.
 const JournalBegun = "journal/"
 
+// JournalHead is the prefix of a secret's name that is followed by the name of a process, a slash and a number. The secret
+// with the highest number authenticates a line of that process's journal: the journal contains it unless lines were lost.
+const JournalHead = "journal-head/"
+
 // Wrapped is a stored secret, encrypted with the master key and bound to its name and the instance.
 type Wrapped struct {
 	Name      string

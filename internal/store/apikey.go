@@ -234,6 +234,16 @@ func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error)
 	return nil
 }
 
+// EachEndedAPIKey calls fn for every key that was revoked or disabled.
+func (s *Store) EachEndedAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
+	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
+		WHERE k.revoked_at IS NOT NULL OR k.disabled_at IS NOT NULL ORDER BY k.id`, nil, fn)
+	if err != nil {
+		return fmt.Errorf("read revoked and disabled keys: %w", err)
+	}
+	return nil
+}
+
 // apiKeyRow holds the columns of a key whose type differs from the field's.
 type apiKeyRow struct {
 	scopes, allowedIPs, metadata string
