@@ -22,7 +22,7 @@ type Sums struct {
 	Latency   usage.Histogram
 }
 
-func (s *Sums) add(c *usage.Cell) error {
+func (s *Sums) add(c *usage.Cell) {
 	s.Requests += c.Requests
 	switch {
 	case Throttled(c.Status):
@@ -32,7 +32,7 @@ func (s *Sums) add(c *usage.Cell) error {
 	}
 	s.BytesIn += c.BytesIn
 	s.BytesOut += c.BytesOut
-	return s.Latency.MergeEncoded(c.Latency)
+	s.Latency.Merge(&c.Latency)
 }
 
 // Percentile returns the duration that a fraction of the requests did not exceed. ok is false if none was measured.
@@ -77,7 +77,8 @@ func (q *Query) Summarize(cells Cells) (*Summary, error) {
 		if c.KeyID != "" && c.KeyID != usage.Other {
 			keys[c.KeyID] = true
 		}
-		return s.add(c)
+		s.add(c)
+		return nil
 	})
 	s.ActiveKeys = len(keys)
 	return s, err
@@ -224,7 +225,8 @@ func (q *Query) rank(cells Cells, groups []Group) (list []Ranked, err error) {
 		for len(list) <= i {
 			list = append(list, Ranked{Group: table.groups[len(list)]})
 		}
-		return list[i].add(c)
+		list[i].add(c)
+		return nil
 	})
 	return list, err
 }
@@ -288,12 +290,12 @@ func (q *Query) fill(cells Cells, groups []Group) (list []Series, err error) {
 			list[i].requests += c.Requests
 			latency := &list[i].Points[at].Latency
 			held -= latency.Size()
-			err = list[i].Points[at].add(c)
-			if held += latency.Size(); held > maxDurations && err == nil {
-				err = q.manyDurations(table)
+			list[i].Points[at].add(c)
+			if held += latency.Size(); held > maxDurations {
+				return q.manyDurations(table)
 			}
 		}
-		return err
+		return nil
 	})
 	return list, err
 }

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Dialect is what engines do differently. Each engine implements it in its own folder, in files with the same names, so that
 // the rest of this package does not depend on the engine.
@@ -36,15 +33,8 @@ type Dialect interface {
 	// EraseKeys erases the keys in the slots that a SELECT names.
 	EraseKeys(ctx context.Context, q Querier, slots string, args ...any) error
 
-	// Concat is the SQL of two binary values, one after another.
-	Concat(a, b string) string
 	// DeleteSome deletes about limit rows of a table that fulfil where, which uses $1. key is its primary key.
 	DeleteSome(table, key, where string, limit int) string
-	// HoldUsage makes a transaction that closes an hour (alone) wait for those that add usage, and these for it.
-	HoldUsage(ctx context.Context, q Querier, alone bool) error
-	// PartitionUsage creates the partitions of usage_packed_minute for the days after now, and drops those of days that ended by
-	// from, also of usage_minute.
-	PartitionUsage(ctx context.Context, db Database, now, from time.Time) error
 
 	// Clock is the SQL of the current time of the database, in microseconds since 1970.
 	Clock() string
@@ -81,8 +71,6 @@ type statements struct {
 	existing         string
 	memoriesByID     string
 	memoriesOf       string
-	addMinutes       *bulk
-	addLate          *bulk
 }
 
 func newStatements(d Dialect) statements {
@@ -92,7 +80,6 @@ func newStatements(d Dialect) statements {
 	memory, byMemoryID := d.ByID("memory", "m", "m.workspace_id = $1", 2, ListSize)
 	memoryOf, byMemoryIDOf := d.ByID("memory", "m", "m.workspace_id = $1", 4, ListSize)
 	return statements{
-		addMinutes: addingCells(d, "usage_packed_minute"), addLate: addingCells(d, "usage_packed_late"),
 		documentsByID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		fewDocumentsByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
 		existing: `SELECT d.id, true, ` + documentCreated + `, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `

@@ -178,15 +178,15 @@ func (s *Store) EachError(ctx context.Context, q analytics.ErrorQuery, fn func(c
 // tidiedRows is about how many rows one transaction of a clean-up deletes, so that a flush waits only some milliseconds for it.
 const tidiedRows = 200
 
-// holdTidying makes other processes wait that tidy the log of requests, but not those that flush. Two that delete the same rows
-// in different orders could wait for each other.
+// holdTidying makes other processes wait that roll up usage or tidy the log of requests, but not those that flush. Two that delete
+// the same rows in different orders could wait for each other.
 func (s *Store) holdTidying(ctx context.Context) error {
 	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
 	if err == nil {
 		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
 	}
 	if err != nil {
-		return fmt.Errorf("wait for other processes that tidy the log of requests: %w", err)
+		return fmt.Errorf("wait for other processes that tidy usage: %w", err)
 	}
 	return nil
 }

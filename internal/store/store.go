@@ -29,6 +29,7 @@ type Store struct {
 	inserts    sync.Map // insertKey → text
 
 	auditNames auditNames
+	seriesDays seriesDays
 
 	bindings Bindings // nil: names are neither sealed nor opened
 }

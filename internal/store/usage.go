@@ -12,10 +12,9 @@ import (
 
 // AddUsage implements usage.Store.
 //
-// Several processes flush at once, thousands of rows that others also write. All write in one order, so none waits in a circle.
+// Several processes flush at once. All write rows in one order, so none waits in a circle.
 func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
 	charged := chargedOf(d.Cells)
-	minutes := packedMinutes(mergedCells(d.Cells))
 	uses := slices.SortedFunc(slices.Values(d.LastUses), func(a, b usage.LastUse) int {
 		return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hint, b.Hint), b.At.Compare(a.At))
 	})
@@ -26,7 +25,7 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 			return err
 		}
 		if added {
-			if err := s.addMinutes(ctx, minutes, d.At.Unix()/partSeconds); err != nil {
+			if err := s.addCells(ctx, d.Cells); err != nil {
 				return fmt.Errorf("add usage: %w", err)
 			}
 			if quotas, err = s.addToQuotas(ctx, charged, d.Totals); err != nil {
@@ -55,60 +54,6 @@ func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err er
 		return false, fmt.Errorf("number a flush: %w", err)
 	}
 	return written > 0, nil
-}
-
-// mergedCells returns cells as they are stored: sorted, each with its minute, those of the route Other with the key Other, and
-// those with the same dimensions as one.
-func mergedCells(cells []usage.Cell) []*usage.Cell {
-	cells = slices.Clone(cells)
-	list := make([]*usage.Cell, len(cells))
-	for i := range cells {
-		c := &cells[i]
-		c.Start, c.Latency = c.Start.Truncate(time.Minute), slices.Clip(c.Latency)
-		if c.Route == usage.Other {
-			c.KeyID = usage.Other
-		}
-		list[i] = c
-	}
-	slices.SortFunc(list, compareCells)
-	merged := list[:0]
-	for _, c := range list {
-		if n := len(merged); n > 0 && compareCells(c, merged[n-1]) == 0 {
-			merged[n-1].Add(c)
-			continue
-		}
-		merged = append(merged, c)
-	}
-	return merged
-}
-
-// packedCells is a row of packed cells.
-type packedCells struct {
-	workspaceID, keyID string
-	at                 int64 // the minute, the hour, or the hour that begins the day
-	cells              []byte
-}
-
-// packedMinutes packs merged cells, those of each key and minute into one row.
-func packedMinutes(cells []*usage.Cell) (rows []packedCells) {
-	same := func(a, b *usage.Cell) bool {
-		return a.WorkspaceID == b.WorkspaceID && a.KeyID == b.KeyID && a.Start.Equal(b.Start)
-	}
-	var p cellPacker
-	for len(cells) > 0 {
-		n, from := 1, len(p.body)
-		for n < len(cells) && same(cells[0], cells[n]) {
-			n++
-		}
-		p.begin(n)
-		for _, c := range cells[:n] {
-			p.add(c)
-		}
-		c := cells[0]
-		rows = append(rows, packedCells{c.WorkspaceID, c.KeyID, c.Start.Unix() / 60, slices.Clip(p.body[from:])})
-		cells = cells[n:]
-	}
-	return rows
 }
 
 // chargedOf returns what cells add to quotas, sorted.
@@ -156,47 +101,6 @@ var (
 		rest: `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
 	}
 )
-
-// partSeconds is how long flushes append to the same row of a minute. Longer rows take longer to append to.
-const partSeconds = 5
-
-// addingCells returns a statement that appends packed cells to those of a table.
-func addingCells(d Dialect, table string) *bulk {
-	return &bulk{
-		into: table + ` (workspace_id, key_id, minute, part, cells)`, columns: 5, updates: true,
-		rest: `ON CONFLICT (workspace_id, key_id, minute, part) DO UPDATE SET cells = ` + d.Concat(table+`.cells`, `excluded.cells`),
-	}
-}
-
-// addMinutes adds cells to their minutes. While the transaction runs, no hour is closed.
-func (s *Store) addMinutes(ctx context.Context, rows []packedCells, part int64) error {
-	if err := s.dialect.HoldUsage(ctx, s.usage.In(ctx), false); err != nil {
-		return err
-	}
-	m, err := s.usageMarks(ctx)
-	if err != nil {
-		return err
-	}
-	var open, late []packedCells
-	for _, r := range rows {
-		if r.at/60 < m.closed {
-			late = append(late, r)
-		} else {
-			open = append(open, r)
-		}
-	}
-	if err := s.insertCells(ctx, s.statements.addMinutes, open, part); err != nil {
-		return err
-	}
-	return s.insertCells(ctx, s.statements.addLate, late, part)
-}
-
-func (s *Store) insertCells(ctx context.Context, to *bulk, rows []packedCells, part int64) error {
-	_, err := s.insert(ctx, s.usage, to, len(rows), func(i int, values []any) []any {
-		return append(values, rows[i].workspaceID, rows[i].keyID, rows[i].at, part, rows[i].cells)
-	})
-	return err
-}
 
 // addToQuotas adds what was charged. With totals it returns the sums that result.
 func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals bool) (list []usage.Quota, err error) {

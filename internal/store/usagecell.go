@@ -3,363 +3,237 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
-	"errors"
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 	"time"
 
+	"keepsake/internal/unit"
 	"keepsake/internal/usage"
 )
 
-// Usage is kept three times: minutes for two days, hours for months, and days for longest. A row contains the packed cells of a
-// key. A roll-up closes an hour some time after its end and then packs it. Because no cell is added to the minutes of a closed
-// hour, packing it reads the same rows however often it runs, and needs no lock. Cells that arrive later go to
-// usage_packed_late, until a roll-up moves them to the rows of their minute, hour and day in one transaction.
-//
-// usage_minute, usage_hour and usage_late contain cells of earlier releases, each in a row of its own.
+// A flush inserts its cells into usage_fresh. A roll-up moves rows from there to usage_minute, usage_hour and usage_day: each
+// transaction deletes some rows and adds what they counted to all three. So a request is counted in usage_fresh or in each of the
+// others, whenever its count arrives, and a query reads usage_fresh and one of the others by one statement.
 
-const (
-	hourSeconds = 3600
-	dayHours    = 24
-	daySeconds  = dayHours * hourSeconds
-)
+// countColumns are what cells count. All of these tables have them.
+const countColumns = `requests, charged, bytes_in, bytes_out, durations`
 
-// usageMarks is the row of usage_mark. Each is a Unix hour; they only rise.
-type usageMarks struct {
-	closed      int64 // cells of earlier hours go to usage_packed_late
-	packedHours int64 // earlier hours are packed; at most closed
-	packedDays  int64 // earlier days are packed; at most packedHours
-	minutesFrom int64 // earlier minutes are deleted; at most packedHours
-	hoursFrom   int64 // earlier packed hours are deleted; at most packedDays
+// cellKey identifies the cell of a series in a minute, an hour or a day.
+type cellKey struct {
+	series int64
+	at     int64 // Unix seconds
 }
 
-const selectMarks = `SELECT closed, packed_hours, packed_days, minutes_from, hours_from FROM usage_mark WHERE id = 1`
+// cellSums are sums of what cells count.
+type cellSums map[cellKey]*usage.Cell
 
-func (s *Store) usageMarks(ctx context.Context) (usageMarks, error) {
-	return scanMarks(s.usage.In(ctx).QueryRow(ctx, selectMarks))
-}
-
-// holdMarks reads the marks, which do not change until the transaction ends.
-func (s *Store) holdMarks(ctx context.Context) (usageMarks, error) {
-	return scanMarks(s.usage.HoldRow(ctx, selectMarks))
-}
-
-func scanMarks(row Row) (m usageMarks, err error) {
-	err = row.Scan(&m.closed, &m.packedHours, &m.packedDays, &m.minutesFrom, &m.hoursFrom)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return m, fmt.Errorf("read how far usage is packed: %w", err)
+func (s cellSums) add(k cellKey, c *usage.Cell) {
+	sum := s[k]
+	if sum == nil {
+		sum = &usage.Cell{}
+		s[k] = sum
 	}
-	return m, nil
+	sum.Add(c)
 }
 
-// span is a range of times in Unix seconds, without its end.
-type span struct{ from, to int64 }
-
-func (s span) empty() bool { return s.from >= s.to }
-
-// cellSpans are the ranges of each table that together have every request of a query once.
-type cellSpans struct {
-	days, hours, minutes []span
+// appendCounts appends the values of countColumns.
+func appendCounts(values []any, c *usage.Cell) []any {
+	return append(values, c.Requests, c.Charged, c.BytesIn, c.BytesOut, string(c.Latency.AppendJSON(nil)))
 }
 
-// plan returns what a query reads. It prefers longer steps, but reads shorter ones at both ends of the time range. If those are
-// no longer kept, a longer step counts if its start is in the range.
-func (m usageMarks) plan(from, to int64, step time.Duration) cellSpans {
-	var p cellSpans
-	seconds := int64(step / time.Second)
-	if hoursFrom := m.hoursFrom * hourSeconds; from < hoursFrom {
-		end := min(to, hoursFrom)
-		p.addDays(ceilTo(from, daySeconds), ceilTo(end, daySeconds))
-		from = end
-	}
-	rest := []span{{from, to}}
-	if seconds >= daySeconds {
-		a, b := ceilTo(from, daySeconds), floorTo(min(to, m.packedDays*hourSeconds), daySeconds)
-		if a < b {
-			p.addDays(a, b)
-			rest = []span{{from, a}, {b, to}}
-		}
-	}
-	for _, r := range rest {
-		if minutesFrom := m.minutesFrom * hourSeconds; r.from < minutesFrom {
-			end := min(r.to, minutesFrom)
-			p.addHours(ceilTo(r.from, hourSeconds), ceilTo(end, hourSeconds))
-			r.from = end
-		}
-		a, b := ceilTo(r.from, hourSeconds), floorTo(min(r.to, m.packedHours*hourSeconds), hourSeconds)
-		if seconds < hourSeconds || a >= b {
-			p.addMinutes(r.from, r.to)
-			continue
-		}
-		p.addMinutes(r.from, a)
-		p.addHours(a, b)
-		p.addMinutes(b, r.to)
-	}
-	return p
-}
-
-func (p *cellSpans) addDays(from, to int64)    { p.days = appendSpan(p.days, span{from, to}) }
-func (p *cellSpans) addHours(from, to int64)   { p.hours = appendSpan(p.hours, span{from, to}) }
-func (p *cellSpans) addMinutes(from, to int64) { p.minutes = appendSpan(p.minutes, span{from, to}) }
-
-// appendSpan appends s, or extends the last span by it.
-func appendSpan(list []span, s span) []span {
-	if n := len(list); n > 0 && list[n-1].to == s.from && !s.empty() {
-		list[n-1].to = s.to
-		return list
-	}
-	if s.empty() {
-		return list
-	}
-	return append(list, s)
-}
-
-// ceilDiv is the first cell of a size that starts at n or later.
+func floorTo(n, size int64) int64 { return n / size * size }
 func ceilDiv(n, size int64) int64 { return (n + size - 1) / size }
 
-func ceilTo(n, size int64) int64  { return ceilDiv(n, size) * size }
-func floorTo(n, size int64) int64 { return n / size * size }
-
-// EachCell implements usage.Store.
-//
-// It reads the marks first, and then everything by one statement. A roll-up that runs meanwhile only adds rows that this call
-// does not read, and deletes no row that it reads: see PruneUsage.
-func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
-	if q.Step <= 0 {
-		return fmt.Errorf("read usage: a step of %v is too short", q.Step)
+// seriesID returns the ID of the series of a cell: a hash of its dimensions.
+func seriesID(c *usage.Cell) int64 {
+	text := make([]byte, 0, 256)
+	for _, dimension := range [...]string{c.WorkspaceID, c.KeyID, c.Route, c.Method, c.Surface} {
+		text = append(append(text, dimension...), 0)
 	}
-	m, err := s.usageMarks(ctx)
-	if err != nil {
-		return err
-	}
-	from, to := max(q.From.Unix(), 0), max(q.To.Unix(), 0)
-	if err := (&cellReader{s: s, q: q, fn: fn}).read(ctx, m, span{from, to}); err != nil {
-		return fmt.Errorf("read usage: %w", err)
-	}
-	return nil
+	text = append(strconv.AppendInt(text, int64(c.Status), 10), 0)
+	hash := sha256.Sum256(strconv.AppendInt(text, int64(c.Version), 10))
+	return int64(binary.BigEndian.Uint64(hash[:]))
 }
 
-// cellReader reads the cells of a query.
-type cellReader struct {
-	s        *Store
-	q        usage.CellQuery
-	fn       func(c *usage.Cell) error
-	cell     usage.Cell
-	unpacker cellUnpacker
-}
+var (
+	addFresh = &bulk{into: `usage_fresh (flush, series, at, ` + countColumns + `)`, columns: 8}
 
-// cellSource is a span of a table of packed cells.
-type cellSource struct {
-	table, column string
-	size          int64 // seconds of the column's unit
-	in            span
-}
-
-func minutesIn(table string, in span) cellSource { return cellSource{table, "minute", 60, in} }
-func hoursIn(table string, in span) cellSource   { return cellSource{table, "hour", hourSeconds, in} }
-
-func (r *cellReader) read(ctx context.Context, m usageMarks, in span) error {
-	p := m.plan(in.from, in.to, r.q.Step)
-	var sources []cellSource
-	for _, days := range p.days {
-		sources = append(sources, hoursIn("usage_packed_day", days))
+	addSeries = &bulk{
+		into:    `usage_series (id, workspace_id, key_id, route, method, status, version, surface, last_day)`,
+		columns: 9, updates: true,
+		rest: `ON CONFLICT (id) DO UPDATE SET last_day = excluded.last_day WHERE excluded.last_day > usage_series.last_day`,
 	}
-	for _, hours := range p.hours {
-		sources = append(sources, hoursIn("usage_packed_hour", hours))
-	}
-	for _, minutes := range p.minutes {
-		sources = append(sources, minutesIn("usage_packed_minute", minutes))
-	}
-	if err := r.packed(ctx, append(sources, minutesIn("usage_packed_late", in))...); err != nil {
-		return err
-	}
-	for _, minutes := range p.minutes {
-		if err := r.oldRows(ctx, "usage_minute", minutes); err != nil {
-			return err
-		}
-		if err := r.oldHours(ctx, span{max(minutes.from, m.packedHours*hourSeconds), minutes.to}); err != nil {
-			return err
-		}
-	}
-	return r.oldRows(ctx, "usage_late", in)
-}
-
-// keyLists returns the keys of the query in parts, each for one statement. A nil list is all keys.
-func (r *cellReader) keyLists() [][]string {
-	if len(r.q.KeyIDs) == 0 {
-		return [][]string{nil}
-	}
-	return slices.Collect(slices.Chunk(r.q.KeyIDs, ListSize))
-}
-
-// owners returns the conditions that select the workspace and some keys.
-func (r *cellReader) owners(keys []string) *conditions {
-	w := &conditions{}
-	if r.q.WorkspaceID != "" {
-		w.where("workspace_id = ?", r.q.WorkspaceID)
-	}
-	switch {
-	case len(keys) == 1:
-		w.where("key_id = ?", keys[0])
-	case len(keys) > 1:
-		w.where("key_id IN (" + Parameters(len(w.args)+1, ListSize) + ")")
-		w.args = Padded(w.args, keys)
-	}
-	return w
-}
-
-// inSpan returns the conditions of w and that a column is in a span, and adds their parameters to w.
-func (w *conditions) inSpan(column string, size int64, in span) string {
-	all := append(slices.Clip(w.all), column+" >= "+w.arg(ceilDiv(in.from, size)), column+" < "+w.arg(ceilDiv(in.to, size)))
-	return strings.Join(all, " AND ")
-}
-
-// packed reads packed cells. One statement reads all sources, so that it finds late cells once while a roll-up moves them.
-func (r *cellReader) packed(ctx context.Context, sources ...cellSource) error {
-	for _, keys := range r.keyLists() {
-		w := r.owners(keys)
-		var text []string
-		for _, s := range sources {
-			if !s.in.empty() {
-				text = append(text, fmt.Sprintf(`SELECT workspace_id, key_id, %s * %d, cells FROM %s WHERE %s`,
-					s.column, s.size, s.table, w.inSpan(s.column, s.size, s.in)))
-			}
-		}
-		if len(text) == 0 {
-			continue
-		}
-		err := eachPacked(ctx, r.s.usage.In(ctx), strings.Join(text, " UNION ALL "), w.args, func(row *packedCells) error {
-			r.cell.WorkspaceID, r.cell.KeyID, r.cell.Start = row.workspaceID, row.keyID, r.start(row.at)
-			return r.unpacker.each(row.cells, &r.cell, r.fn)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// oldRows reads a table of an earlier release.
-func (r *cellReader) oldRows(ctx context.Context, table string, in span) error {
-	return r.old(ctx, `workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, latency`,
-		minutesIn(table, in))
-}
-
-// oldHours reads the hours that a release before packed ones rolled up. The next roll-up packs them.
-func (r *cellReader) oldHours(ctx context.Context, in span) error {
-	return r.old(ctx, `workspace_id, key_id, hour, route, method, status, version, surface, requests, charged, bytes_in, bytes_out, NULL`,
-		hoursIn("usage_hour", in))
-}
-
-func (r *cellReader) old(ctx context.Context, columns string, from cellSource) error {
-	if from.in.empty() {
-		return nil
-	}
-	for _, keys := range r.keyLists() {
-		w := r.owners(keys)
-		text := `SELECT ` + columns + ` FROM ` + from.table + ` WHERE ` + w.inSpan(from.column, from.size, from.in)
-		err := r.s.eachUsageRow(ctx, text, w.args, func(row Row) error {
-			c := &r.cell
-			var at int64
-			var latency []byte
-			err := row.Scan(&c.WorkspaceID, &c.KeyID, &at, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface,
-				&c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut, &latency)
-			if err != nil {
-				return err
-			}
-			c.Start, c.Latency = r.start(at*from.size), latency
-			return r.fn(c)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *cellReader) start(seconds int64) time.Time {
-	return time.Unix(seconds, 0).UTC().Truncate(r.q.Step)
-}
-
-// packedBatch is rows that were read together. The cells of all are in one buffer.
-type packedBatch struct {
-	rows []packedCells
-	body []byte
-}
-
-const (
-	batchRows  = 32
-	batchBytes = 32 << 10
 )
 
-// add copies a row.
-func (b *packedBatch) add(r packedCells) {
-	from := len(b.body)
-	b.body = append(b.body, r.cells...)
-	r.cells = b.body[from:]
-	b.rows = append(b.rows, r)
+func compareKeys(a, b cellKey) int {
+	return cmp.Or(cmp.Compare(a.series, b.series), cmp.Compare(a.at, b.at))
 }
 
-func (b *packedBatch) full() bool { return len(b.rows) >= batchRows || len(b.body) >= batchBytes }
-
-// eachPacked calls fn for the rows of a query, while it reads the next ones. A row is valid until fn returns.
-func eachPacked(ctx context.Context, q Querier, text string, args []any, fn func(row *packedCells) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	filled, spare := make(chan *packedBatch), make(chan *packedBatch, 2)
-	for range cap(spare) {
-		spare <- &packedBatch{body: make([]byte, 0, batchBytes+batchBytes/4)}
-	}
-	var failed error
-	go func() {
-		defer close(filled)
-		failed = fillBatches(ctx, q, text, args, filled, spare)
-	}()
-	var err error
-	for b := range filled {
-		for i := 0; i < len(b.rows) && err == nil; i++ {
-			if err = fn(&b.rows[i]); err != nil {
-				stop()
-			}
+// addCells adds cells. Those of the route Other have the key Other.
+func (s *Store) addCells(ctx context.Context, cells []usage.Cell) error {
+	sums, series := cellSums{}, map[int64]*usage.Cell{}
+	for _, c := range cells {
+		if c.Route == usage.Other {
+			c.KeyID = usage.Other
 		}
-		b.rows, b.body = b.rows[:0], b.body[:0]
-		spare <- b
+		id := seriesID(&c)
+		series[id] = &c
+		sums.add(cellKey{id, floorTo(c.Start.Unix(), 60)}, &c)
 	}
-	return cmp.Or(err, failed)
-}
-
-// fillBatches reads the rows of a query into spare batches and sends these.
-func fillBatches(ctx context.Context, q Querier, text string, args []any, filled chan<- *packedBatch, spare <-chan *packedBatch) error {
-	rows, err := q.Query(ctx, text, args...)
-	if err != nil {
+	keys, flush := slices.SortedFunc(maps.Keys(sums), compareKeys), rand.Int64()
+	if err := s.addSeries(ctx, keys, series); err != nil {
 		return err
 	}
-	b := <-spare
-	var r packedCells
-	err = ForEach(rows, func(row Row) error {
-		if err := row.Scan(&r.workspaceID, &r.keyID, &r.at, (*sql.RawBytes)(&r.cells)); err != nil {
-			return err
-		}
-		if b.add(r); b.full() {
-			filled <- b
-			b = <-spare
-		}
-		return ctx.Err()
+	_, err := s.insert(ctx, s.usage, addFresh, len(keys), func(i int, values []any) []any {
+		return appendCounts(append(values, flush, keys[i].series, keys[i].at), sums[keys[i]])
 	})
-	if err == nil {
-		filled <- b
-	}
 	return err
 }
 
-// KeySeries implements usage.Store. A cell of an hour or day counts in the step that contains its start.
+// addSeries adds the series of cells, and the days on which they have cells.
+func (s *Store) addSeries(ctx context.Context, keys []cellKey, series map[int64]*usage.Cell) error {
+	var missing []cellKey // with the last day as the time
+	for i, k := range keys {
+		if i+1 < len(keys) && keys[i+1].series == k.series {
+			continue
+		}
+		if k.at = floorTo(k.at, 24*3600); !s.seriesDays.contains(k) {
+			missing = append(missing, k)
+		}
+	}
+	_, err := s.insert(ctx, s.usage, addSeries, len(missing), func(i int, values []any) []any {
+		c := series[missing[i].series]
+		return append(values, missing[i].series, c.WorkspaceID, c.KeyID, c.Route, c.Method, c.Status, c.Version, c.Surface, missing[i].at)
+	})
+	if err != nil {
+		return fmt.Errorf("add series of usage: %w", err)
+	}
+	unit.AfterCommit(ctx, func() { s.seriesDays.add(missing) })
+	return nil
+}
+
+// seriesDays are series that are stored, with the last days that are stored for them. The store can have later ones.
+type seriesDays struct {
+	mu   sync.Mutex
+	days map[int64]int64
+}
+
+// maxSeriesDays is how many series are remembered.
+const maxSeriesDays = 100_000
+
+func (d *seriesDays) contains(k cellKey) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	day, known := d.days[k.series]
+	return known && day >= k.at
+}
+
+func (d *seriesDays) add(keys []cellKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.days == nil || len(d.days) > maxSeriesDays {
+		d.days = map[int64]int64{}
+	}
+	for _, k := range keys {
+		d.days[k.series] = max(d.days[k.series], k.at)
+	}
+}
+
+// scanCounts reads a row that ends with countColumns: the columns before them into dest, and the counts into c.
+func scanCounts(row Row, c *usage.Cell, dest ...any) error {
+	var durations sql.RawBytes
+	if err := row.Scan(append(dest, &c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut, &durations)...); err != nil {
+		return err
+	}
+	c.Latency.Reset()
+	return c.Latency.MergeJSON(durations)
+}
+
+// EachCell implements usage.Store. It reads the series first: one that is added meanwhile has only counts that are added later.
+func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
+	lists := [][]string{nil} // of keys, each for one statement; nil for all of them
+	if len(q.KeyIDs) > 0 {
+		lists = slices.Collect(slices.Chunk(q.KeyIDs, ListSize))
+	}
+	for _, keys := range lists {
+		owned := &conditions{}
+		if q.WorkspaceID != "" {
+			owned.where("workspace_id = ?", q.WorkspaceID)
+		}
+		if len(keys) > 0 {
+			owned.in("key_id", keys)
+		}
+		series, err := s.usageSeries(ctx, owned)
+		if err == nil {
+			err = s.eachCellOf(ctx, q, owned, series, fn)
+		}
+		if err != nil {
+			return fmt.Errorf("read usage: %w", err)
+		}
+	}
+	return nil
+}
+
+// usageSeries returns the series of some owners, as cells without counts.
+func (s *Store) usageSeries(ctx context.Context, owned *conditions) (map[int64]*usage.Cell, error) {
+	query := `SELECT id, workspace_id, key_id, route, method, status, version, surface FROM usage_series`
+	if len(owned.all) > 0 {
+		query += ` WHERE ` + owned.String()
+	}
+	series := map[int64]*usage.Cell{}
+	err := s.eachUsageRow(ctx, query, owned.args, func(row Row) error {
+		var id int64
+		c := &usage.Cell{}
+		err := row.Scan(&id, &c.WorkspaceID, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface)
+		series[id] = c
+		return err
+	})
+	return series, err
+}
+
+// eachCellOf calls fn for the cells of the series of some owners.
+func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *conditions, series map[int64]*usage.Cell, fn func(c *usage.Cell) error) error {
+	at := slices.IndexFunc(usageSteps[:], func(t usageStep) bool { return t.length == q.Step })
+	if at < 0 {
+		return fmt.Errorf("usage is not kept by %v", q.Step)
+	}
+	step, from, in, inFresh := usageSteps[at], ``, ``, ``
+	if len(owned.all) > 0 {
+		from, in = `usage_series CROSS JOIN `, ` AND series = id AND `+owned.String()
+		inFresh = ` AND series IN (SELECT id FROM usage_series WHERE ` + owned.String() + `)`
+	}
+	period := `at >= ` + owned.arg(max(q.From.Unix(), 0)) + ` AND at < ` + owned.arg(max(q.To.Unix(), 0))
+	query := `SELECT series, at, ` + countColumns + ` FROM usage_fresh WHERE ` + period + inFresh + `
+		UNION ALL SELECT series, at, ` + countColumns + ` FROM ` + from + step.table + ` WHERE ` + period + in
+	var c usage.Cell
+	return s.eachUsageRow(ctx, query, owned.args, func(row Row) error {
+		var k cellKey
+		if err := scanCounts(row, &c, &k.series, &k.at); err != nil {
+			return err
+		}
+		of := series[k.series]
+		if of == nil {
+			return nil
+		}
+		c.Start, c.WorkspaceID, c.KeyID = time.Unix(floorTo(k.at, step.seconds()), 0).UTC(), of.WorkspaceID, of.KeyID
+		c.Route, c.Method, c.Status, c.Version, c.Surface = of.Route, of.Method, of.Status, of.Version, of.Surface
+		return fn(&c)
+	})
+}
+
+// KeySeries implements usage.Store.
 func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error) {
 	q := usage.CellQuery{WorkspaceID: workspaceID, KeyIDs: []string{keyID}, From: from, To: to, Step: time.Minute}
-	for _, finest := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if step%finest == 0 {
-			q.Step = finest
+	for _, longer := range []time.Duration{time.Hour, 24 * time.Hour} {
+		if step%longer == 0 {
+			q.Step = longer
 		}
 	}
 	seconds := int64(step / time.Second)

@@ -37,7 +37,7 @@ func (s *Store) AddReports(ctx context.Context, at time.Time, list []usage.Repor
 				Start: list[i].ChargedAt, WorkspaceID: c.WorkspaceID, KeyID: c.KeyID, Surface: usage.Primary.String(), Charged: c.Requests,
 			})
 		}
-		if err := s.addMinutes(ctx, packedMinutes(mergedCells(cells)), at.Unix()/partSeconds); err != nil {
+		if err := s.addCells(ctx, cells); err != nil {
 			return fmt.Errorf("add reported usage: %w", err)
 		}
 		if _, err := s.addToQuotas(ctx, chargedOf(cells), false); err != nil {

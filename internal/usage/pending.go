@@ -1,9 +1,6 @@
 package usage
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // pending contains counts that were not sent to the store yet. Only the flush uses it.
 type pending struct {
@@ -80,25 +77,22 @@ func (p *pending) coarsen() {
 		s.cell.minute -= s.cell.minute % 60
 		total := &p.cells[p.place(s.cell)]
 		total.add(s.sum)
-		total.latency.Merge(s.latency)
+		total.latency.Merge(&s.latency)
 	}
 }
 
 // list converts the counts for the store.
 func (p *pending) list(owners *owners, routes *routes) []Cell {
 	list := make([]Cell, 0, len(p.cells))
-	var latencies Durations // of all cells
 	for i := range p.cells {
 		s, c := &p.cells[i], &p.cells[i].cell
-		from := len(latencies)
-		latencies = s.latency.Encode(latencies)
 		route := routes.name(c.route)
 		workspaceID, keyID := owners.name(c.owner)
 		list = append(list, Cell{
 			Start: time.Unix(int64(c.minute)*60, 0).UTC(), WorkspaceID: workspaceID, KeyID: keyID,
 			Route: route.path, Method: route.method,
 			Status: int(c.status), Version: int(c.version), Surface: c.surface.String(),
-			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut, Latency: slices.Clip(latencies[from:]),
+			Requests: s.requests, Charged: s.charged, BytesIn: s.bytesIn, BytesOut: s.bytesOut, Latency: s.latency,
 		})
 	}
 	return list

@@ -12,19 +12,18 @@ const (
 	keepMinutes = 48 * time.Hour
 	keepHours   = 90 * 24 * time.Hour
 	keepMonths  = 25 // of days
+
+	// keepMore is how much longer minutes and hours are kept, so that a period can begin with one of the last.
+	keepMore = 2 * time.Hour
 )
 
 const (
 	flushEvery  = time.Second
-	rollUpEvery = time.Minute
+	rollUpEvery = 10 * time.Second
 	pruneEvery  = time.Hour
-
-	// closeAfter is how long after its end an hour is rolled up. Counts of it that arrive later cost more to read.
-	closeAfter = 2 * time.Minute
 )
 
-// Run flushes each second, rolls up the hours and days that have ended, and deletes what is no longer kept, until ctx is done.
-// It then completes the current flush.
+// Run flushes each second, rolls up, and deletes what is no longer kept, until ctx is done. It then completes the current flush.
 func (r *Recorder) Run(ctx context.Context) {
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
@@ -35,7 +34,9 @@ func (r *Recorder) Run(ctx context.Context) {
 				r.warn(ctx, "pruning usage failed; retrying in an hour", r.prune(ctx, now))
 				pruned = now
 			}
-			r.warn(ctx, "rolling up usage failed; retrying in a minute", r.rollUp(ctx))
+			if !r.Degraded() { // otherwise the log tells what fails
+				r.warn(ctx, "rolling up usage failed; retrying in ten seconds", r.store.RollUpUsage(ctx))
+			}
 		}
 		tidy()
 		each(ctx, rollUpEvery, tidy)
@@ -68,17 +69,9 @@ func (r *Recorder) warn(ctx context.Context, message string, err error) {
 	}
 }
 
-// rollUp packs the hours and days that have ended. It waits while flushes fail: their counts are of hours that would be closed.
-func (r *Recorder) rollUp(ctx context.Context) error {
-	if r.Degraded() {
-		return nil
-	}
-	return r.store.RollUpUsage(ctx, r.now().Add(-closeAfter))
-}
-
 func (r *Recorder) prune(ctx context.Context, now time.Time) error {
 	return r.store.PruneUsage(ctx, Retention{
-		Now: now, Minutes: now.Add(-keepMinutes), Hours: now.Add(-keepHours), Days: now.AddDate(0, -keepMonths, 0),
+		Now: now, Minutes: now.Add(-keepMinutes - keepMore), Hours: now.Add(-keepHours - keepMore), Days: now.AddDate(0, -keepMonths, 0),
 	})
 }
 

@@ -41,8 +41,8 @@ var LatencyBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
 }
 
-// Latency counts durations. It is made of a Histogram's buckets, so a duration within 1/64 of a bound can be on its other side,
-// and Sum is right to 1/64.
+// Latency counts durations. It is made of a Histogram's buckets, so a duration within 2 % of a bound can be on its other side,
+// and Sum is right to 2 %.
 type Latency struct {
 	Counts [len(LatencyBounds) + 1]int64 // of each bucket; the last one is above all bounds
 	Sum    time.Duration

@@ -21,7 +21,7 @@ type Cell struct {
 	Charged     int64
 	BytesIn     int64
 	BytesOut    int64
-	Latency     Durations // of the requests whose duration was recorded
+	Latency     Histogram // of the requests whose duration was recorded
 }
 
 // Add adds the counts of o to c.
@@ -30,7 +30,7 @@ func (c *Cell) Add(o *Cell) {
 	c.Charged += o.Charged
 	c.BytesIn += o.BytesIn
 	c.BytesOut += o.BytesOut
-	c.Latency = append(c.Latency, o.Latency...)
+	c.Latency.Merge(&o.Latency)
 }
 
 // Other is the key and the route of requests that were counted together, because their minute had more combinations of key and
@@ -41,8 +41,8 @@ const Other = "__other__"
 type CellQuery struct {
 	WorkspaceID string        // empty for all workspaces
 	KeyIDs      []string      // empty for all keys; an empty ID is requests without a key
-	From, To    time.Time     // To is exclusive
-	Step        time.Duration // time.Minute, time.Hour or 24*time.Hour: the finest step that the caller needs
+	From, To    time.Time     // at multiples of Step; To is exclusive
+	Step        time.Duration // time.Minute, time.Hour or 24*time.Hour
 }
 
 // Quota is the usage of an owner, identified by a workspace's or a key's ID, in a UTC day or month.
@@ -97,19 +97,18 @@ type Store interface {
 	// KeySeries sums a key's cells of the time range into steps in ascending order, without steps that have no
 	// requests.
 	KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]Point, error)
-	// EachCell calls fn for cells that together count each request of the query once, in no order. Start is at a multiple of
-	// q.Step, or of a longer step if the minutes or hours of that time are no longer kept. A cell of a longer step counts if its
-	// start is in the time range. c and its durations are valid until fn returns, which must not write to the store.
+	// EachCell calls fn for cells that together count each request of the query once, in no order, as far as cells of q.Step are
+	// kept. Start is at a multiple of q.Step. c is valid until fn returns, which must not write to the store.
 	EachCell(ctx context.Context, q CellQuery, fn func(c *Cell) error) error
-	// RollUpUsage packs the cells of the hours, and of the days, that ended by before. It uses short transactions, so that flushes
-	// can run between them. No sum and no quota changes. Cells of these hours that are added later still count.
-	RollUpUsage(ctx context.Context, before time.Time) error
-	// PruneUsage forgets what r no longer keeps. The rows are deleted by a later call.
+	// RollUpUsage adds up what was added since the last call, by minute, hour and day. It uses short transactions, so that flushes
+	// can run between them. What EachCell finds and the quotas do not change.
+	RollUpUsage(ctx context.Context) error
+	// PruneUsage deletes what r no longer keeps. It uses short transactions, so that flushes can run between them.
 	PruneUsage(ctx context.Context, r Retention) error
 }
 
-// Retention is how long usage is kept. Cells before Minutes are kept as hours, and cells before Hours as days. Hours is also
-// the time before whose month quotas are deleted.
+// Retention is from when on cells of minutes, hours and days are kept. Hours is also the time before whose month quotas are
+// deleted.
 type Retention struct {
 	Now                  time.Time
 	Minutes, Hours, Days time.Time

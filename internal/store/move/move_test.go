@@ -130,8 +130,8 @@ func fill(t *testing.T, e store.Engine) {
 	err = usage.Run(t.Context(), func(ctx context.Context) error {
 		for n := range 30 {
 			_, err := usage.In(ctx).Exec(ctx, `
-				INSERT INTO usage_minute (workspace_id, key_id, minute, route, method, status, version, surface, requests, charged, bytes_in, bytes_out)
-				VALUES ('wsp_a', $1, $2, '/x', 'GET', 200, 1, 'primary', 1, 1, 0, 0)`, fmt.Sprint("key_", n%4), n)
+				INSERT INTO usage_minute (series, at, requests, charged, bytes_in, bytes_out, durations)
+				VALUES ($1, $2, 1, 1, 0, 0, '{"348":1}')`, n%4-2, n)
 			if err != nil {
 				return err
 			}
@@ -340,7 +340,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 			exec(t, to.Main(), `UPDATE document SET text = text || '.' WHERE change = 7`)
 		},
 		"two that changed places": func(t *testing.T, from, _ store.Engine) {
-			exec(t, from.Usage(), `UPDATE usage_minute SET requests = CASE minute WHEN 1 THEN 2 ELSE 0 END WHERE minute IN (1, 2)`)
+			exec(t, from.Usage(), `UPDATE usage_minute SET requests = CASE at WHEN 1 THEN 2 ELSE 0 END WHERE at IN (1, 2)`)
 		},
 		"nothing for no bytes": func(t *testing.T, from, _ store.Engine) {
 			exec(t, from.Main(), `UPDATE account_user SET last_login_at = 0 WHERE id = 'usr_1'`)

@@ -80,12 +80,7 @@ func (dialect) Relax(ctx context.Context, q store.Querier) error {
 	return err
 }
 
-// Concat implements store.Dialect.
-func (dialect) Concat(a, b string) string { return a + ` || ` + b }
-
-// DeleteSome implements store.Dialect. A ctid is unique within a partition, so rows of others can be deleted with them. They
-// fulfil the condition, too.
+// DeleteSome implements store.Dialect.
 func (dialect) DeleteSome(table, _, where string, limit int) string {
-	return `DELETE FROM ` + table + ` WHERE ctid = ANY(ARRAY(SELECT ctid FROM ` + table + ` WHERE ` + where + ` LIMIT ` + strconv.Itoa(limit) + `))
-		AND ` + where
+	return `DELETE FROM ` + table + ` WHERE ctid = ANY(ARRAY(SELECT ctid FROM ` + table + ` WHERE ` + where + ` LIMIT ` + strconv.Itoa(limit) + `))`
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"keepsake/internal/store"
 )
@@ -89,18 +88,7 @@ func (dialect) Clock() string { return "CAST(unixepoch('subsec') * 1000000 AS IN
 // Relax implements store.Dialect. It does nothing, because transactions share the wait.
 func (dialect) Relax(context.Context, store.Querier) error { return nil }
 
-// Concat implements store.Dialect. Without the cast, the result would be a text.
-func (dialect) Concat(a, b string) string { return `CAST(` + a + ` || ` + b + ` AS BLOB)` }
-
 // DeleteSome implements store.Dialect.
 func (dialect) DeleteSome(table, key, where string, limit int) string {
 	return `DELETE FROM ` + table + ` WHERE (` + key + `) IN (SELECT ` + key + ` FROM ` + table + ` WHERE ` + where + ` LIMIT ` + strconv.Itoa(limit) + `)`
-}
-
-// HoldUsage implements store.Dialect. It does nothing, because transactions run one after another.
-func (dialect) HoldUsage(context.Context, store.Querier, bool) error { return nil }
-
-// PartitionUsage implements store.Dialect. There are no partitions.
-func (dialect) PartitionUsage(context.Context, store.Database, time.Time, time.Time) error {
-	return nil
 }

@@ -413,7 +413,7 @@ func testOnceSideBySide(t *testing.T, setup pairSetup) {
 			if i < 4 {
 				return flush(s, 60)
 			}
-			return s.RollUpUsage(t.Context(), start.Add(2*time.Hour))
+			return s.RollUpUsage(t.Context())
 		}))
 		points, err := p[0].KeySeries(t.Context(), "wsp_a", "key_a", start, start.Add(time.Hour), time.Hour)
 		noError(t, err)

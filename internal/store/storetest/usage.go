@@ -1,9 +1,12 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -61,79 +64,74 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}
-		check("minutes")
-		noError(t, s.RollUpUsage(t.Context(), start.Add(90*time.Minute)))
-		check("the first hour rolled up")
+		check("fresh")
+		noError(t, s.RollUpUsage(t.Context()))
+		check("rolled up")
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(start, 200, 1, 1)}})
 		want[0].Requests, want[0].Charged = 6, 6
 		check("a late minute")
 		for range 2 {
-			noError(t, s.RollUpUsage(t.Context(), start.Add(3*time.Hour)))
+			noError(t, s.RollUpUsage(t.Context()))
 			check("rolled up again")
 		}
-		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour))) // with an older time
-		check("rolled up by a slow clock")
 		wantQuotas(t, s, []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 106, "2026-11-20 key_a": 206, "2026-11-20 wsp_b": 100})
 	})
 
-	t.Run("MinutesBecomeHoursAndHoursBecomeDaysAsTheyAge", func(t *testing.T) {
-		s := setup(t)
+	t.Run("MinutesHoursAndDaysAreDeletedAsTheyAge", func(t *testing.T) {
+		t.Parallel()
+		e := open(t)
+		s := store.New(e)
 		midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 		at := func(hour, minute int) time.Time {
 			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 		}
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{
-			usageCell(at(8, 1), 200, 1, 1), usageCell(at(8, 2), 200, 2, 2), usageCell(at(9, 0), 200, 4, 4), usageCell(at(26, 30), 200, 8, 8), usageCell(at(50, 10), 200, 16, 16),
+			usageCell(at(8, 1), 200, 1, 1), usageCell(at(8, 2), 200, 2, 2), usageCell(at(9, 0), 404, 4, 4), usageCell(at(26, 30), 200, 8, 8), usageCell(at(50, 10), 200, 16, 16),
 		}})
-		// check reads everything, and by day and hour.
-		check := func(when string, minutes map[time.Time]int64, requests int64) {
+		check := func(when string, minutes, hours, days int64) {
 			t.Helper()
-			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
-				got, total := map[time.Time]int64{}, int64(0)
+			for step, want := range map[time.Duration]int64{time.Minute: minutes, time.Hour: hours, 24 * time.Hour: days} {
+				got := int64(0)
 				q := usage.CellQuery{WorkspaceID: "wsp_a", From: midnight, To: at(72, 0), Step: step}
 				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
-					got[c.Start] += c.Requests
-					total += c.Requests
-					var latency usage.Histogram
-					noError(t, latency.MergeEncoded(c.Latency))
-					if latency.Count() != c.Requests {
-						t.Errorf("%s: %d durations of %d requests", when, latency.Count(), c.Requests)
+					got += c.Requests
+					if n := c.Latency.Count(); n != c.Requests || !c.Start.Equal(c.Start.Truncate(step)) {
+						t.Errorf("%s: %d durations of %d requests at %v", when, n, c.Requests, c.Start)
 					}
 					return nil
 				}))
-				if total != requests {
-					t.Errorf("%s, by %v: %d requests, want %d", when, step, total, requests)
-				}
-				if diff := cmp.Diff(minutes, got); step == time.Minute && diff != "" {
-					t.Errorf("%s: %s", when, diff)
+				if got != want {
+					t.Errorf("%s, by %v: %d requests, want %d", when, step, got, want)
 				}
 			}
 		}
-		rollUp := func(end time.Time) {
+		prune := func(minutes, hours, days time.Time) {
 			t.Helper()
-			noError(t, s.RollUpUsage(t.Context(), end))
+			noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: at(50, 0), Minutes: minutes, Hours: hours, Days: days}))
 		}
-		prune := func(r usage.Retention) {
-			t.Helper()
-			for range 2 { // the second call deletes the rows
-				r.Now = at(50, 0)
-				noError(t, s.PruneUsage(t.Context(), r))
-			}
-		}
-		all := map[time.Time]int64{at(8, 1): 1, at(8, 2): 2, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}
-		check("not rolled up", all, 31)
-		rollUp(at(50, 0))
-		check("two days rolled up", all, 31)
-		prune(usage.Retention{Minutes: at(9, 30), Hours: midnight, Days: midnight})
-		check("minutes of the first hours deleted", map[time.Time]int64{at(8, 0): 3, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 31)
+		check("fresh", 31, 31, 31)
+		prune(at(72, 0), at(72, 0), midnight)
+		check("nothing is deleted that is not rolled up", 31, 31, 31)
+		noError(t, s.RollUpUsage(t.Context()))
+		check("rolled up", 31, 31, 31)
+		prune(at(9, 0), midnight, midnight)
+		check("minutes of the first hour deleted", 28, 31, 31)
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(at(8, 30), 200, 32, 32)}})
-		check("a late minute", map[time.Time]int64{at(8, 0): 3, at(8, 30): 32, at(9, 0): 4, at(26, 30): 8, at(50, 10): 16}, 63)
-		prune(usage.Retention{Minutes: at(49, 0), Hours: at(30, 0), Days: midnight})
-		check("hours of the first day deleted", map[time.Time]int64{at(0, 0): 7, at(8, 30): 32, at(26, 0): 8, at(50, 10): 16}, 63)
-		prune(usage.Retention{Minutes: at(49, 0), Hours: at(30, 0), Days: at(24, 0)})
-		check("the first day deleted", map[time.Time]int64{at(26, 0): 8, at(50, 10): 16}, 24)
-		rollUp(at(72, 0))
-		check("everything rolled up", map[time.Time]int64{at(26, 0): 8, at(50, 10): 16}, 24)
+		check("a late minute", 60, 63, 63)
+		noError(t, s.RollUpUsage(t.Context()))
+		prune(at(49, 0), at(26, 30), midnight)
+		check("hours of the first day deleted", 16, 24, 63)
+		prune(at(49, 0), at(30, 0), at(47, 59))
+		check("the first day deleted", 16, 16, 24)
+		if n := count(t, e.Usage(), "usage_series"); n != 1 {
+			t.Errorf("%d series are left, want 1: the last 404 was on the first day", n)
+		}
+		prune(at(72, 0), at(72, 0), at(72, 0))
+		for _, table := range []string{"usage_fresh", "usage_minute", "usage_hour", "usage_day", "usage_series"} {
+			if n := count(t, e.Usage(), table); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
 	})
 
 	t.Run("CellsOfAQueryComeOnceWhateverIsRolledUp", func(t *testing.T) {
@@ -177,116 +175,51 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 				}
 			}
 		}
-		check("minutes")
-		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
-		check("the first hour rolled up")
-		noError(t, s.RollUpUsage(t.Context(), start.Add(3*time.Hour)))
-		check("everything rolled up")
+		check("fresh")
+		noError(t, s.RollUpUsage(t.Context()))
+		check("rolled up")
 	})
 
-	t.Run("MinutesOfManyFlushesAreOneRowAfterTheRollUp", func(t *testing.T) {
+	// What SQL adds up is what was counted, and a bucket tells a duration.
+	t.Run("RowsCanBeReadBySQL", func(t *testing.T) {
 		t.Parallel()
 		e := open(t)
 		s := store.New(e)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		const keys = 20 // more than a transaction compacts
-		var want usage.Histogram
+		const keys = 20
 		for second := range 60 {
 			d := usage.Delta{At: start.Add(time.Duration(second) * time.Second)}
 			for key := range keys {
 				c := usageCell(start, 200, 10, 10)
 				c.KeyID = fmt.Sprint("key_", key)
 				d.Cells = append(d.Cells, c)
-				noError(t, want.MergeEncoded(c.Latency))
 			}
 			addUsage(t, s, d)
 		}
-		check := func(when string, rowsOfKey, longest int64) {
-			t.Helper()
-			var rows, bytes int64
-			noError(t, e.Usage().In(t.Context()).QueryRow(t.Context(), "SELECT count(*), max(length(cells)) FROM usage_packed_minute").Scan(&rows, &bytes))
-			if rows != keys*rowsOfKey || bytes > longest {
-				t.Errorf("%s: %d rows of up to %d bytes, want %d of %d", when, rows, bytes, keys*rowsOfKey, longest)
+		noError(t, s.RollUpUsage(t.Context()))
+		for _, table := range []string{"usage_minute", "usage_hour", "usage_day"} {
+			var rows, requests, bytes, at int64
+			var durations string
+			noError(t, e.Usage().In(t.Context()).QueryRow(t.Context(), `
+				SELECT count(*), sum(requests), sum(bytes_out), max(at), max(durations) FROM `+table+`
+				JOIN usage_series ON id = series WHERE workspace_id = 'wsp_a' AND route = '/api/v1/search' AND status = 200`).
+				Scan(&rows, &requests, &bytes, &at, &durations))
+			if rows != keys || requests != keys*600 || bytes != keys*1200 || start.Unix()-at >= 24*3600 {
+				t.Errorf("%s has %d rows, %d requests and %d bytes, at %d", table, rows, requests, bytes, at)
 			}
-			for _, step := range []time.Duration{time.Minute, time.Hour} {
-				var got usage.Histogram
-				q := usage.CellQuery{WorkspaceID: "wsp_a", From: start, To: start.Add(time.Hour), Step: step}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error { return got.MergeEncoded(c.Latency) }))
-				for _, q := range []float64{0.1, 0.5, 0.9, 0.99} {
-					if got.Count() != want.Count() || got.Quantile(q) != want.Quantile(q) {
-						t.Errorf("%s: quantile %v of %d is %v, want %v of %d", when, q, got.Count(), got.Quantile(q), want.Quantile(q), want.Count())
-					}
+			counts := map[string]int64{}
+			noError(t, json.Unmarshal([]byte(durations), &counts))
+			for ms := 1; ms <= 10; ms++ { // 1.04^n microseconds
+				bucket := strconv.Itoa(int(math.Round(math.Log(1000*float64(ms)) / math.Log(1.04))))
+				if counts[bucket] != 60 || len(counts) != 10 {
+					t.Errorf("%s: %d requests of %d ms in bucket %s of %s, want 60", table, counts[bucket], ms, bucket, durations)
 				}
 			}
 		}
-		check("appended", 12, 600)
-		noError(t, s.RollUpUsage(t.Context(), start.Add(time.Hour)))
-		check("rolled up", 1, 120)
+		if n := count(t, e.Usage(), "usage_fresh"); n != 0 {
+			t.Errorf("%d rows are fresh after the roll-up", n)
+		}
 	})
-
-	t.Run("LateMinutesJoinTheirHourAndDayAtTheNextRollUp", func(t *testing.T) {
-		t.Parallel()
-		e := open(t)
-		s := store.New(e)
-		midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-		at := func(hour, minute int) time.Time {
-			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-		}
-		check := func(when string, late int64, want map[string]int64) {
-			t.Helper()
-			if n := count(t, e.Usage(), "usage_packed_late"); n != late {
-				t.Errorf("%s: %d rows are late, want %d", when, n, late)
-			}
-			for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
-				got := map[string]int64{}
-				q := usage.CellQuery{WorkspaceID: "wsp_a", From: midnight, To: at(72, 0), Step: step}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
-					var latency usage.Histogram
-					noError(t, latency.MergeEncoded(c.Latency))
-					got[c.Start.Format("02 ")+c.KeyID] += latency.Count()
-					return nil
-				}))
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, by %v: %s", when, step, diff)
-				}
-			}
-		}
-		add := func(keyID string, requests int64, times ...time.Time) {
-			t.Helper()
-			d := usage.Delta{At: at(50, 0)}
-			for _, at := range times {
-				c := usageCell(at, 200, requests, 0)
-				c.KeyID = keyID
-				d.Cells = append(d.Cells, c)
-			}
-			addUsage(t, s, d)
-		}
-		rollUp := func(end time.Time) {
-			t.Helper()
-			noError(t, s.RollUpUsage(t.Context(), end))
-		}
-		add("key_a", 1, at(8, 1), at(8, 2), at(26, 0))
-		rollUp(at(26, 0))
-		noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: at(50, 0), Minutes: at(8, 0), Hours: at(8, 0), Days: midnight}))
-		add("key_a", 2, at(8, 1), at(9, 0), at(25, 30))
-		add("key_b", 4, at(7, 59), at(25, 30), at(26, 0))
-		check("late", 5, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8})
-		rollUp(at(26, 0))
-		check("merged", 0, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8})
-		many := make([]time.Time, 60)
-		for i := range many {
-			many[i] = at(8, i)
-		}
-		add("key_c", 1, many...)
-		check("an hour late", 60, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
-		rollUp(at(48, 0))
-		check("everything packed", 0, map[string]int64{"20 key_a": 6, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
-		add("key_a", 8, at(8, 1))
-		rollUp(at(48, 0))
-		check("late again", 0, map[string]int64{"20 key_a": 14, "21 key_a": 3, "20 key_b": 4, "21 key_b": 8, "20 key_c": 60})
-	})
-
-	testUsageOfAnOlderRelease(t, open)
 
 	t.Run("AFlushIsCountedOnceHoweverOftenItIsSent", func(t *testing.T) {
 		s := setup(t)
@@ -357,7 +290,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			})
 			all.Go(func() {
 				for range flushes {
-					if err := s.RollUpUsage(t.Context(), start.Add(time.Hour)); err != nil {
+					if err := s.RollUpUsage(t.Context()); err != nil {
 						t.Error(err)
 					}
 					if err := s.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}); err != nil {

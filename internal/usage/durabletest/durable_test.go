@@ -62,18 +62,17 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 			},
 			"roll up": func(t *rapid.T) {
 				// The counts of the last minutes are late if they were not flushed before.
-				if err := s.RollUpUsage(ctx, now.Add(-time.Duration(rapid.IntRange(0, 3).Draw(t, "hours"))*time.Hour)); err != nil {
+				if err := s.RollUpUsage(ctx); err != nil {
 					t.Fatal(err)
 				}
 			},
 			"prune": func(t *rapid.T) {
-				hours := func(label string) time.Time {
-					return now.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, label)) * time.Hour)
+				today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+				before := func(label string) time.Time {
+					return today.Add(-time.Duration(rapid.IntRange(0, 48).Draw(t, label)) * time.Hour)
 				}
-				r := usage.Retention{Now: now, Minutes: hours("minutes"), Hours: hours("hours"), Days: now.AddDate(0, -25, 0)}
-				// Quotas are kept as long as hours, to the month.
-				r.Hours = time.Date(r.Hours.Year(), r.Hours.Month(), max(r.Hours.Day(), 2), 0, 0, 0, 0, time.UTC)
-				if r.Hours.Month() != now.Month() {
+				r := usage.Retention{Now: now, Minutes: before("minutes"), Hours: before("hours"), Days: now.AddDate(0, -25, 0)}
+				if r.Hours.Month() != now.Month() { // quotas are kept as long as hours, to the month
 					return
 				}
 				if err := s.PruneUsage(ctx, r); err != nil {
@@ -154,17 +153,8 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	if len(minutes) != 150 || len(hours) != 3 {
 		t.Fatalf("got %d minutes and %d hours", len(minutes), len(hours))
 	}
-	prune := func(minutes time.Time) {
-		t.Helper()
-		for range 2 { // the second call deletes what the first marked
-			if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: minutes, Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-
-	for _, before := range []time.Duration{2*time.Hour + 59*time.Minute, 2 * time.Hour} { // the third hour has not ended
-		if err := s.RollUpUsage(ctx, noon.Add(before)); err != nil {
+	for range 2 {
+		if err := s.RollUpUsage(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(hours, series(time.Hour)); diff != "" {
@@ -177,19 +167,18 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	if diff := cmp.Diff(quotas, inQuotas(ctx, t, s, noon)); diff != "" {
 		t.Errorf("quotas after the roll-up (-want +got):\n%s", diff)
 	}
-	prune(noon.Add(5 * time.Hour)) // at most the minutes that are rolled up
-	if diff := cmp.Diff(hours, series(time.Hour)); diff != "" {
-		t.Errorf("hours after deleting minutes (-want +got):\n%s", diff)
+	if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: noon.Add(5 * time.Hour), Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)}); err != nil {
+		t.Fatal(err)
 	}
-	if got := len(series(time.Minute)); got != 2+30 {
-		t.Errorf("got %d steps, want 2 hours and 30 minutes", got)
+	if diff := cmp.Diff(hours, series(time.Hour)); diff != "" || len(series(time.Minute)) != 0 {
+		t.Errorf("hours after deleting minutes (-want +got):\n%s", diff)
 	}
 
 	p.call(noon.Add(30*time.Minute), 0, 1, 404) // from a flush that failed for days
 	if err := p.recorder.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RollUpUsage(ctx, noon.Add(2*time.Hour)); err != nil {
+	if err := s.RollUpUsage(ctx); err != nil {
 		t.Fatal(err)
 	}
 	first := series(time.Hour)[0]
@@ -220,7 +209,7 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
 	const minutes = 60
-	owners := testtier.Rounds(120, 400) // of 60 cells each; 50 are in memory at once, and 16 in a transaction
+	owners := testtier.Rounds(350, 700) // of 60 cells each; 20,000 are moved by a transaction
 	for i := range owners {
 		owner := r.Owner(workspace, fmt.Sprintf("key_%d", i))
 		for m := range minutes {
@@ -230,22 +219,17 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	if err := r.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RollUpUsage(ctx, noon.Add(time.Hour)); err != nil {
+	if err := s.RollUpUsage(ctx); err != nil {
 		t.Fatal(err)
-	}
-	for range 2 {
-		if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: noon.Add(time.Hour), Hours: noon, Days: noon}); err != nil {
-			t.Fatal(err)
-		}
 	}
 	want := []usage.Point{{At: noon, Requests: minutes, Charged: minutes}}
 	for i := range owners {
-		got, err := s.KeySeries(ctx, workspace, fmt.Sprintf("key_%d", i), noon, noon.Add(time.Hour), time.Minute)
+		got, err := s.KeySeries(ctx, workspace, fmt.Sprintf("key_%d", i), noon, noon.Add(time.Hour), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("key %d by minutes after the roll-up (-want +got):\n%s", i, diff)
+			t.Fatalf("key %d by hours after the roll-up (-want +got):\n%s", i, diff)
 		}
 	}
 }

@@ -138,13 +138,13 @@ func chargeUntilKilled(t *testing.T, open opener, now time.Time) {
 		}
 		total := p.inMemory(now)[workspace][0]
 		fmt.Println("charged", total)
-		// Hours are closed and packed while their counts arrive; a kill can come at any point of that, too.
+		// Counts of earlier hours arrive and are rolled up; a kill can come at any point of that, too.
 		p.late = time.Duration(rand.IntN(600)) * time.Minute
 		if n%8 == 0 {
-			if err := s.RollUpUsage(t.Context(), now.Add(-time.Duration(rand.IntN(8))*time.Hour)); err != nil {
+			if err := s.RollUpUsage(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.PruneUsage(t.Context(), usage.Retention{Now: now, Minutes: now.Add(-6 * time.Hour), Hours: now, Days: now.AddDate(0, -25, 0)}); err != nil {
+			if err := s.PruneUsage(t.Context(), usage.Retention{Now: now, Minutes: now.Add(-14 * time.Hour), Hours: now.Add(-14 * time.Hour), Days: now.AddDate(0, -25, 0)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -118,38 +118,44 @@ func inQuotas(ctx context.Context, t failer, s usage.Store, now time.Time) count
 	return c
 }
 
-// inCells sums the stored cells of the day and month of a time. Cells of minutes, hours and days have the same sums.
+// inCells sums the stored cells of the day and month of a time. Those of the day are the same in minutes, hours and days, which are
+// kept that long in these tests.
 func inCells(ctx context.Context, t failer, s usage.Store, now time.Time) counted {
 	t.Helper()
-	var all []counted
-	for _, step := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour} {
-		c := counted{}
-		today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-		month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-		for i, from := range []time.Time{today, month} {
-			q := usage.CellQuery{WorkspaceID: workspace, From: from, To: [...]time.Time{today.AddDate(0, 0, 1), month.AddDate(0, 1, 0)}[i], Step: step}
-			err := s.EachCell(ctx, q, func(cell *usage.Cell) error {
-				var latency usage.Histogram
-				if err := latency.MergeEncoded(cell.Latency); err != nil || latency.Count() != cell.Requests {
-					t.Fatalf("%d durations of %d requests (%v)", latency.Count(), cell.Requests, err)
-				}
-				for _, owner := range []string{workspace, cell.KeyID} {
-					if used := c[owner]; owner != "" && cell.Charged > 0 {
-						used[i] += cell.Charged
-						c[owner] = used
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatalf("read cells: %v", err)
-			}
-		}
-		if all = append(all, c); !maps.Equal(c, all[0]) {
-			t.Fatalf("in steps of %v the sums are %v, of minutes %v", step, c, all[0])
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	c, daily := counted{}, sumOfCells(ctx, t, s, today, today.Add(day), day)
+	for owner, charged := range sumOfCells(ctx, t, s, month, month.AddDate(0, 1, 0), day) {
+		c[owner] = [2]int64{daily[owner], charged}
+	}
+	for _, step := range []time.Duration{time.Minute, time.Hour} {
+		if sums := sumOfCells(ctx, t, s, today, today.Add(day), step); !maps.Equal(sums, daily) {
+			t.Fatalf("in steps of %v the sums are %v, of days %v", step, sums, daily)
 		}
 	}
-	return all[0]
+	return c
+}
+
+// sumOfCells sums what the cells of a time range were charged, by owner.
+func sumOfCells(ctx context.Context, t failer, s usage.Store, from, to time.Time, step time.Duration) map[string]int64 {
+	t.Helper()
+	sums := map[string]int64{}
+	err := s.EachCell(ctx, usage.CellQuery{WorkspaceID: workspace, From: from, To: to, Step: step}, func(cell *usage.Cell) error {
+		if n := cell.Latency.Count(); n != cell.Requests {
+			t.Fatalf("%d durations of %d requests", n, cell.Requests)
+		}
+		for _, owner := range []string{workspace, cell.KeyID} {
+			if owner != "" && cell.Charged > 0 {
+				sums[owner] += cell.Charged
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read cells: %v", err)
+	}
+	return sums
 }
 
 type failer interface {

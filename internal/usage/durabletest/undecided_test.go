@@ -119,7 +119,7 @@ func TestConcurrentRecordersCountEverything(t *testing.T) {
 				if err := r.Flush(context.WithoutCancel(t.Context())); err != nil {
 					t.Error(err)
 				}
-				if err := mine.RollUpUsage(context.WithoutCancel(t.Context()), now); err != nil {
+				if err := mine.RollUpUsage(context.WithoutCancel(t.Context())); err != nil {
 					t.Error(err)
 				}
 			}
