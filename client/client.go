@@ -74,6 +74,7 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	for _, o := range options {
 		o(c)
 	}
+	c.http = withinOrigin(c.http)
 	return c, nil
 }
 

@@ -185,6 +185,9 @@ func (e *lostError) temporary() bool {
 	if name, ok := errors.AsType[*net.DNSError](e.err); ok && name.IsNotFound {
 		return false
 	}
+	if _, redirected := errors.AsType[*redirectError](e.err); redirected {
+		return false
+	}
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](e.err)
 	_, plain := errors.AsType[tls.RecordHeaderError](e.err)
 	return !certificate && !plain

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -89,6 +91,9 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	}
 	agent, follow := client.UserAgent("keepsake/"+thisBuild().Version), client.FollowVersions()
 	if address != "" {
+		if key != "" && inTheClear(address) {
+			fmt.Fprintln(t.st.err, "warning: the API key and all texts are sent to another machine unencrypted; use an https:// address")
+		}
 		c, err := client.New(address, key, agent, follow)
 		return c, func() error { return nil }, err
 	}
@@ -113,6 +118,19 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 		return nil, nil, err
 	}
 	return client.OverSocket(socket, agent, follow), done, nil
+}
+
+// inTheClear reports whether what is sent to an address can be read on its way to another machine.
+func inTheClear(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || !strings.EqualFold(u.Scheme, "http") {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return !ip.Unmap().IsLoopback()
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
 }
 
 // startLocal starts the program on a data folder without network listeners.

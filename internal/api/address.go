@@ -14,11 +14,17 @@ import (
 // that is not one. What a client writes further left is ignored. On the data folder's socket it is the zero Addr. It is
 // computed on demand, because most requests do not need it.
 func (c *operationContext) Client() netip.Addr {
-	peer, err := netip.ParseAddrPort(c.request.RemoteAddr)
-	if err != nil {
+	peer, ok := c.peer()
+	if !ok {
 		return netip.Addr{}
 	}
-	return forwarded(peer.Addr().Unmap().WithZone(""), c.request.Header, c.api.o.TrustedProxies)
+	return forwarded(peer, c.request.Header, c.api.o.TrustedProxies)
+}
+
+// peer returns the other end of the connection; false if it is a socket.
+func (c *operationContext) peer() (netip.Addr, bool) {
+	peer, err := netip.ParseAddrPort(c.request.RemoteAddr)
+	return peer.Addr().Unmap().WithZone(""), err == nil
 }
 
 func forwarded(peer netip.Addr, h http.Header, trusted []netip.Prefix) netip.Addr {

@@ -186,6 +186,7 @@ func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
 // is sets the caller.
 func (x *requestState) is(p *auth.Principal, workspace *account.Entry) {
 	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
+	x.recordSpan()
 }
 
 // bearerToken returns the token of an Authorization header; false for another scheme. The scheme ignores case (RFC 9110).

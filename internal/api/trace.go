@@ -7,10 +7,25 @@ import (
 	"keepsake/internal/trace"
 )
 
-// beginSpan begins the span of the request, and continues the trace of its caller.
+// beginSpan begins the span of the request, and continues the trace of its caller. Only a trusted proxy and, once it is known, a
+// caller with a credential decide that the trace is recorded; else everyone could fill the collector.
 func (x *requestState) beginSpan() {
 	parent, _ := x.sentParent()
-	x.span = x.api.o.Tracer.Request(parent, x.at)
+	if peer, ok := x.peer(); ok && within(peer, x.api.o.TrustedProxies) {
+		x.span = x.api.o.Tracer.Request(parent, x.at)
+		return
+	}
+	x.span = x.api.o.Tracer.RequestOf(parent, x.at)
+}
+
+// recordSpan has the request recorded if its caller, who has a valid credential, sent that.
+func (x *requestState) recordSpan() {
+	if x.span == nil {
+		return
+	}
+	if parent, ok := x.sentParent(); ok && parent.Sampled {
+		x.span.Record()
+	}
 }
 
 // sentParent reads the header traceparent. More than one is none (W3C Trace Context).

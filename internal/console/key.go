@@ -303,5 +303,5 @@ func (v *visit) failAction(err error, form keyAction, page func(keyAction) templ
 		return v.fail(err)
 	}
 	form.Key, form.Message, form.Once = *key, e.Error(), rand.Text()
-	return response{status: e.Status, page: page(form)}
+	return response{status: e.Status, page: page(form), header: retryHeader(e)}
 }

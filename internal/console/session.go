@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"keepsake/client"
 	"keepsake/internal/api"
@@ -150,12 +152,15 @@ type signInForm struct {
 	Email, Next, Message string
 }
 
-// next returns a path to show after signing in: of the console, never of another site.
+// next returns a path to show after signing in: of the console, never of another site, and written as it can stand in a header.
 func next(path string) string {
-	if !strings.HasPrefix(path, "/console/") || strings.Contains(path, `\`) {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/console/") ||
+		strings.ContainsFunc(u.Path+u.RawQuery, func(r rune) bool { return r == '\\' || unicode.IsControl(r) || r == utf8.RuneError }) {
 		return "/"
 	}
-	return path
+	target := url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.Query().Encode()}
+	return target.String()
 }
 
 func (c *Console) signIn(v *visit) response {
@@ -163,7 +168,7 @@ func (c *Console) signIn(v *visit) response {
 	tokens, err := v.api().Login(v.Context(), form.Email, v.form.Get("password"))
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		form.Message = e.Message
-		resp := response{status: e.Status, page: signInPage(form)}
+		resp := response{status: e.Status, page: signInPage(form), header: retryHeader(e)}
 		if e.Status == http.StatusUnauthorized {
 			form.Message = "The email address or the password is wrong."
 			resp = response{status: http.StatusUnauthorized, page: signInPage(form)}

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"keepsake/client"
 	"keepsake/internal/problem"
 )
 
@@ -30,7 +31,9 @@ func (c *Console) setUp(v *visit) response {
 	case refused && p.Kind == problem.Unauthenticated:
 		return response{status: http.StatusUnauthorized, page: setupPage(setupForm{Message: p.Message, Over: true})}
 	case refused:
-		return v.failed(http.StatusServiceUnavailable, p.Message)
+		resp := v.failed(http.StatusServiceUnavailable, p.Message)
+		resp.header = retryHeader(&client.Error{RetryAfter: p.RetryAfter})
+		return resp
 	case err != nil:
 		return v.fail(err)
 	}

@@ -74,12 +74,15 @@ func (o Options) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return o.Lookup(ctx, host)
 }
 
-// special are the networks that are not on the public internet, or that lead to others.
+// global are the networks of the public internet. All others are private or lead to others: those of IPv6 that contain an IPv4
+// address (compatible, translated, NAT64) are not among them.
+var global = prefixes("0.0.0.0/0", "2000::/3")
+
+// special are the networks within them that are not on the public internet, or that lead to others (6to4, Teredo).
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
-	"fc00::/7", "fe80::/9", "ff00::/8",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 )
 
 func prefixes(list ...string) (all []netip.Prefix) {
@@ -89,11 +92,15 @@ func prefixes(list ...string) (all []netip.Prefix) {
 	return all
 }
 
-// Public reports whether an address is on the public internet. Addresses that contain an IPv4 address are not, except mapped
-// ones, which are judged by it.
+// Public reports whether an address is on the public internet. An address with a zone is not. Of those that contain an IPv4 address,
+// only mapped ones can be: they are judged by it.
 func Public(address netip.Addr) bool {
-	address = address.Unmap().WithZone("")
-	return address.IsValid() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(address) })
+	address = address.Unmap()
+	return address.IsValid() && address.Zone() == "" && within(address, global) && !within(address, special)
+}
+
+func within(address netip.Addr, networks []netip.Prefix) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // RetryAfter reads a Retry-After header: a number of seconds or a date. It returns 0 if the text is neither.

@@ -113,6 +113,17 @@ func (t *Tracer) Request(parent Parent, at time.Time) *Span {
 	return s
 }
 
+// RequestOf is Request for a caller that is not known yet, so the process of the parent does not decide that the trace is recorded:
+// the ratio does. Record it once the caller is known.
+func (t *Tracer) RequestOf(parent Parent, at time.Time) *Span {
+	s := t.Request(parent, at)
+	s.sampled = s.sampled && (parent.Trace == (ID{}) || t.samples(newID()))
+	return s
+}
+
+// Record has the span recorded, with the steps that begin from now on.
+func (s *Span) Record() { s.sampled = true }
+
 // Begin begins a span of a new trace, for work that belongs to no request. It returns nil if the trace is not recorded.
 func (t *Tracer) Begin(name string, kind Kind) *Span {
 	if t == nil {
