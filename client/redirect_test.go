@@ -11,8 +11,8 @@ import (
 	"keepsake/client"
 )
 
-// elsewhere starts servers of other origins, which count what they get.
-func elsewhere(t *testing.T) (addresses map[string]string, got *atomic.Int64) {
+// otherOrigins starts servers of other origins, which count what they get.
+func otherOrigins(t *testing.T) (addresses map[string]string, got *atomic.Int64) {
 	t.Helper()
 	got = new(atomic.Int64)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func elsewhere(t *testing.T) (addresses map[string]string, got *atomic.Int64) {
 
 func TestRedirectToAnotherOriginIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	addresses, got := elsewhere(t)
+	addresses, got := otherOrigins(t)
 	for name, to := range addresses {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			var calls atomic.Int64

@@ -4,6 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
 
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
@@ -58,6 +62,45 @@ func (x *requestState) checkBackendSecret(op *endpoint.Operation) *problem.Probl
 		x.trusted = true
 	}
 	return nil
+}
+
+var errBackendHost = problem.New(problem.Forbidden, problem.CodeOriginNotAllowed,
+	"This listener answers under localhost or an IP address, and not to pages of other origins. Send the backend secret to use another name.")
+
+// checkBackendHost refuses what a web page can send to a listener that needs no secret: a request under a name that was made to lead
+// to this machine, or from another origin. Proxies send the host and the origin of the request that /forward-auth judges, so these
+// are not checked there.
+func (x *requestState) checkBackendHost(op *endpoint.Operation) *problem.Problem {
+	access := x.api.o.Backend
+	if access == nil || access.required || x.trusted || op.Judging {
+		return nil
+	}
+	if !localHost(x.r.Host) || !ownOrigin(x.r.Header["Origin"], x.r.Host) {
+		return errBackendHost
+	}
+	return nil
+}
+
+// localHost reports whether a Host header names no domain: it is absent, localhost or an IP address.
+func localHost(host string) bool {
+	name := host
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	_, err := netip.ParseAddr(name)
+	return name == "" || strings.EqualFold(name, "localhost") || err == nil
+}
+
+// ownOrigin reports whether an Origin header is absent or names the host of the request.
+func ownOrigin(sent []string, host string) bool {
+	if len(sent) == 0 {
+		return true
+	}
+	return len(sent) == 1 && (strings.EqualFold(sent[0], "http://"+host) || strings.EqualFold(sent[0], "https://"+host))
 }
 
 // identifyBackend makes the holder of the backend secret the caller. What it is charged is charged to the operator workspace.

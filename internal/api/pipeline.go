@@ -47,6 +47,10 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 		x.turnAway(p)
 		return
 	}
+	if p := x.checkBackendHost(op); p != nil {
+		x.turnAway(p)
+		return
+	}
 	if op.SignIn {
 		x.signIn = x.signedIn
 	} else if op.Judging {

@@ -61,6 +61,7 @@ func accessOf(t *testing.T, p *apitest.Place, required bool, refused func(contex
 	}
 	return func(path string, headers ...string) reply {
 		req := httptest.NewRequest("GET", path, nil)
+		req.Host = "127.0.0.1:8081"
 		for i := 0; i < len(headers); i += 2 {
 			req.Header.Add(headers[i], headers[i+1])
 		}
