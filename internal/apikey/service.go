@@ -86,6 +86,9 @@ func (s *Service) Self(ctx context.Context, p *auth.Principal) (*Self, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.State.refusal(); err != nil {
+		return nil, err
+	}
 	workspace, err := s.workspace(p.WorkspaceID)
 	if err != nil {
 		return nil, err

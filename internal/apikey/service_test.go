@@ -367,6 +367,14 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	if _, err := keys.Self(t.Context(), &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID}); code(t, err) != problem.CodeMissingCredentials {
 		t.Errorf("Self of a principal without a key: %v", err)
 	}
+	// Another process revokes it. This one has not heard of that, and still knows the principal.
+	keyID := live.Principal.KeyID()
+	if _, err := keys.Revoke(t.Context(), &auth.Principal{Kind: auth.Local, WorkspaceID: first.WorkspaceID, Scopes: auth.All}, keyID, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys.Self(t.Context(), &live.Principal); code(t, err) != problem.CodeAPIKeyRevoked {
+		t.Errorf("Self of a revoked key: %v", err)
+	}
 }
 
 func TestChangesOfKeysAreAudited(t *testing.T) {

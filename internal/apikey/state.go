@@ -39,3 +39,18 @@ func (k *APIKey) liveSecrets(now time.Time) []Secret {
 }
 
 func (s *Secret) liveAt(now time.Time) bool { return s.ValidUntil == nil || now.Before(*s.ValidUntil) }
+
+// refusal is the problem of a key that cannot be used in this state, or nil. A process that has not heard of a change yet can still
+// accept the key, but reads its new state.
+func (s State) refusal() error {
+	switch s {
+	case Revoked:
+		return errRevoked
+	case Disabled:
+		return errDisabled
+	case Expired:
+		return errExpired
+	default:
+		return nil
+	}
+}
