@@ -223,11 +223,13 @@ func (st *stage) printAudit(entries []client.AuditEntry) {
 }
 
 func auditExportCommand(st *stage) *cobra.Command {
+	var out string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Export all entries, reads included, as NDJSON, newest first", Args: noArguments,
-		Example: "  keepsake audit export --from 2026-11-01T00:00:00Z > audit.ndjson",
+		Example: "  keepsake audit export --from 2026-11-01T00:00:00Z --out audit.ndjson",
 	}
 	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write, which appears when it is complete (default: standard output)")
 	query := auditFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		q, err := query()
@@ -235,10 +237,7 @@ func auditExportCommand(st *stage) *cobra.Command {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			if err := c.ExportAuditLog(cmd.Context(), q, st.out); err != nil {
-				return fmt.Errorf("export the audit log: %w", err)
-			}
-			return nil
+			return st.export("entries", out, false, func(w *lineCounter) error { return c.ExportAuditLog(cmd.Context(), q, w) })
 		})
 	}
 	return cmd

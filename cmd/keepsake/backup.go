@@ -134,7 +134,8 @@ func (b *backingUp) run(ctx context.Context, c *client.Client) (done *backedUp, 
 	}
 	defer func() {
 		// Also after an interrupt, because the copy takes space.
-		clean := context.WithoutCancel(ctx)
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
 		if gone := c.DiscardSnapshot(clean, snapshot.ID); err == nil && gone != nil {
 			err = fmt.Errorf("remove the snapshot: %w", gone)
 		}

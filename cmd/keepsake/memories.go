@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -97,26 +98,30 @@ func (st *stage) exportBar(w *lineCounter, size int64, asJSON bool) (done func()
 	return func() { _ = bar.Close() }
 }
 
-// exportLines lets write fill a new file, or standard output if out is empty or "-", and returns the number of lines. It deletes
-// a file that could not be finished.
-func (st *stage) exportLines(out string, write func(w *lineCounter) error) (lines int64, failed error) {
+// exportLines lets write fill a new file, or standard output if out is empty or "-", and returns the number of lines. The file
+// appears under its name when it is complete, so that half an export looks like none.
+func (st *stage) exportLines(out string, write func(w *lineCounter) error) (lines int64, err error) {
 	counted := &lineCounter{w: st.out}
-	if !toStdout(out) {
-		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			return 0, fmt.Errorf("%s %w", out, errWouldOverwrite)
-		}
-		if err != nil {
-			return 0, err
-		}
-		defer func() {
-			if failed = errors.Join(failed, f.Close()); failed != nil {
-				failed = errors.Join(failed, os.Remove(out))
-			}
-		}()
-		counted.w = f
+	if toStdout(out) {
+		err := write(counted)
+		return counted.lines, err
 	}
-	err := write(counted)
+	if _, err := os.Lstat(out); err == nil {
+		return 0, fmt.Errorf("%s %w", out, errWouldOverwrite)
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*") // mode 0600
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	counted.w = f
+	if err := errors.Join(write(counted), f.Sync(), f.Close()); err != nil {
+		return counted.lines, err
+	}
+	err = os.Link(f.Name(), out) // refuses to replace
+	if errors.Is(err, os.ErrExist) {
+		return counted.lines, fmt.Errorf("%s %w", out, errWouldOverwrite)
+	}
 	return counted.lines, err
 }
 
