@@ -3,12 +3,14 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 )
 
 // Import is the result of an import.
@@ -18,6 +20,7 @@ type Import struct {
 	Replaced int64         `json:"replaced"`
 	Failed   int64         `json:"failed"`
 	Errors   []ImportError `json:"errors"` // the first 100
+	Issues   []ImportIssue `json:"issues"` // all failures
 }
 
 // ImportError is a refused line. It does not affect the other lines.
@@ -26,6 +29,27 @@ type ImportError struct {
 	Field   string `json:"field"`
 	Issue   string `json:"issue"`
 	Message string `json:"message"`
+}
+
+// ImportIssue counts the lines that were refused for one reason.
+type ImportIssue struct {
+	Field string `json:"field"`
+	Issue string `json:"issue"`
+	Count int64  `json:"count"`
+}
+
+// addIssues adds the counts of later lines.
+func addIssues(total, later []ImportIssue) []ImportIssue {
+	for _, issue := range later {
+		i := slices.IndexFunc(total, func(o ImportIssue) bool { return o.Field == issue.Field && o.Issue == issue.Issue })
+		if i < 0 {
+			total = append(total, issue)
+		} else {
+			total[i].Count += issue.Count
+		}
+	}
+	slices.SortStableFunc(total, func(a, b ImportIssue) int { return cmp.Compare(b.Count, a.Count) })
+	return total
 }
 
 // The limits of the parts in which an import is sent. Each part is one request that can be repeated from memory.
@@ -44,7 +68,7 @@ var ErrLineTooLong = errors.New("a line is longer than any may be")
 // r that were processed. If a part fails, the result of the parts before it is returned with the error. Documents with IDs
 // can be imported again.
 func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*Import, error) {
-	total := &Import{Errors: []ImportError{}}
+	total := &Import{Errors: []ImportError{}, Issues: []ImportIssue{}}
 	const longest = 4 << 20
 	in := bufio.NewReader(r)
 	if !beginsArray(in) {
@@ -78,7 +102,10 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 		}
 		outcome, err := result[T](func(out any) error { return c.call(ctx, r, out) })
 		if err != nil {
-			return fmt.Errorf("from line %d: %w", part.firstLine, err)
+			if part.firstLine == 1 {
+				return err
+			}
+			return fmt.Errorf("the lines before line %d were sent, and the rest was not: %w", part.firstLine, err)
 		}
 		add(outcome, part.firstLine)
 		if done += int64(len(part.data)); progress != nil {
@@ -93,6 +120,7 @@ func (i *Import) add(p *Import, firstLine int64) {
 	i.Created += p.Created
 	i.Replaced += p.Replaced
 	i.Failed += p.Failed
+	i.Issues = addIssues(i.Issues, p.Issues)
 	for _, e := range p.Errors {
 		if len(i.Errors) == keptErrors {
 			return
@@ -115,9 +143,9 @@ func (p part) named() bool {
 			continue
 		}
 		var document struct {
-			ID string `json:"id"`
+			ID any `json:"id"` // a string or an integer
 		}
-		if json.Unmarshal(line, &document) != nil || document.ID == "" {
+		if json.Unmarshal(line, &document) != nil || document.ID == nil || document.ID == "" {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Client) ExportSubject(ctx context.Context, id string, w io.Writer) erro
 // ImportMemories is ImportDocuments for memories. A line is as ExportSubject writes it, or a NewMemory. A line whose memory
 // was erased is refused.
 func (c *Client) ImportMemories(ctx context.Context, r io.Reader, progress func(bytes int64)) (*MemoryImport, error) {
-	total := &MemoryImport{Import: Import{Errors: []ImportError{}}}
+	total := &MemoryImport{Import: Import{Errors: []ImportError{}, Issues: []ImportIssue{}}}
 	const longest = 33 << 20
 	return total, importLines(ctx, c, memories, newParts(r, longest), progress, func(outcome *MemoryImport, firstLine int64) {
 		total.add(&outcome.Import, firstLine)

@@ -94,6 +94,13 @@ func (a *answer) fails(status int, code string, fieldAndIssue ...string) *answer
 
 func oneOf(choices, got string) bool { return slices.Contains(strings.Split(choices, "|"), got) }
 
+// says checks that the message of an error has a text.
+func (a *answer) says(text string) {
+	if !strings.Contains(a.text("message"), text) {
+		a.broken("want a message with %q", text)
+	}
+}
+
 // at finds a field by a path such as results[0].title; ok is false if there is none.
 func (a *answer) at(path string) (any, bool) {
 	v := a.value

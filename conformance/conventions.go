@@ -3,7 +3,10 @@ package conformance
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // conventionChecks checks what holds for all endpoints (decisions.md, A), each at one or two of them.
@@ -52,6 +55,64 @@ func conventionChecks() []promise {
 			}
 			body := fields{"collection": in, "filter": []string{"n:eq:9007199254740993"}, "dryRun": false}
 			c.post(docsPath + "/delete").json(body).send().is(http.StatusOK).has(fields{"deleted": 0})
+		}},
+		{"AnotherEncodingIsNamed", func(c *check) {
+			for sent, looks := range map[string]string{"\xff\xfe{\x00}\x00": "looks like UTF-16", "{\"text\":\"K\xe4se\"}": "looks like Latin-1"} {
+				c.post(docsPath).raw("application/json", sent).send().fails(400, "validation_error", "body", "format").says(looks)
+			}
+			id := c.suite.name()
+			c.put(docsPath+"/"+id).raw("application/json", "\ufeff"+`{"text":"x"}`).send().is(http.StatusCreated)
+			c.removeDocument(id)
+			c.post(docsPath).raw("application/json", `{"text":"\ud83d"}`).send().fails(400, "validation_error", "text", "format").says("unpaired surrogate")
+			c.post(docsPath).raw("application/json", `{"text":"a\u0000"}`).send().fails(400, "validation_error", "text", "format")
+			memory := fields{"subjectId": c.subject(), "text": "a\x00"}
+			c.post("/api/v1/memories").json(memory).send().fails(400, "validation_error", "text", "format")
+			c.get("/api/v1/search?q=%00").send().fails(400, "validation_error", "q", "required")
+			c.get("/api/v1/search?q=a%00b").send().is(http.StatusOK)
+		}},
+		{"AnUnpairedSurrogateFailsItsItemAlone", func(c *check) {
+			subject := c.subject()
+			body := `{"items":[{"subjectId":"` + subject + `","text":"one"},{"subjectId":"` + subject + `","text":"\ud83d"}]}`
+			a := c.post("/api/v1/memories/batch").raw("application/json", body).send().is(http.StatusOK)
+			a.has(fields{"results.0.status": 201, "results.1.status": 400, "results.1.error.details.field": "items[1].text", "results.1.error.details.issue": "format"})
+			one, two := c.suite.name(), c.suite.name()
+			for _, sent := range []string{`{"id":"` + one + `","text":"x"}` + "\n" + `{"id":"` + two + `","text":"\ud83d"}`, `[{"id":"` + one + `","text":"x"},{"id":"` + two + `","text":"\ud83d"}]`} {
+				media := "application/x-ndjson"
+				if sent[0] == '[' {
+					media = "application/json"
+				}
+				a := c.post(docsPath+"/import").raw(media, "\ufeff"+sent).send().is(http.StatusOK)
+				c.removeDocument(one)
+				a.has(fields{"received": 2, "failed": 1, "errors.0.line": 2, "errors.0.field": "text", "issues.0.field": "text", "issues.0.issue": "format", "issues.0.count": 1})
+			}
+		}},
+		{"IDsOfDocuments", func(c *check) {
+			for _, id := range []string{"@" + c.suite.name(), "_a|b+c=d@e.f:g-" + c.suite.name()} {
+				c.document(id, fields{"text": "x"}).has(fields{"id": id})
+				c.get(docsPath + "/" + url.PathEscape(id)).send().is(http.StatusOK).has(fields{"id": id})
+			}
+			number := json.Number("9" + strconv.FormatInt(time.Now().UnixNano(), 10) + "12345")
+			a := c.post(docsPath).json(fields{"id": number, "text": "x"}).send().is(http.StatusCreated)
+			c.removeDocument(string(number))
+			a.has(fields{"id": string(number)})
+			c.post(docsPath).json(fields{"id": json.Number("1.5"), "text": "x"}).send().fails(400, "validation_error", "id", "type")
+			c.post(docsPath).json(fields{"id": ".a", "text": "x"}).send().fails(400, "validation_error", "id", "format")
+		}},
+		{"ValuesOfAFacetAgreeWithFilters", func(c *check) {
+			in := "conformance-" + c.suite.name()
+			for _, k := range []any{7, "7", json.Number("7.0"), true, "true"} {
+				c.document(c.suite.name(), fields{"text": "faceted", "collection": in, "metadata": fields{"k": k}})
+			}
+			a := c.post("/api/v1/search").json(fields{"q": "faceted", "collection": in, "facets": []string{"k"}}).send().is(http.StatusOK)
+			a.has(fields{"facets.k.0.value": "7", "facets.k.0.count": 3, "facets.k.1.value": "true", "facets.k.1.count": 2})
+		}},
+		{"ALongPhraseIsNoError", func(c *check) {
+			text := strings.Repeat("pasted ", 31) + "sentence and more of it " + strings.Repeat("again ", 60)
+			id := c.suite.name()
+			c.document(id, fields{"text": text, "collection": "conformance-" + id})
+			body := fields{"q": `"` + text + ` not there"`, "collection": "conformance-" + id}
+			c.post("/api/v1/search").json(body).send().is(http.StatusOK).has(fields{"total": 1})
+			c.post("/api/v1/search").json(fields{"q": "pasted -" + `"` + text + `"`, "collection": "conformance-" + id}).send().is(http.StatusOK).has(fields{"total": 0})
 		}},
 		{"AnOverlongEntryOfMetadataIsNamed", func(c *check) {
 			subject := c.subject()

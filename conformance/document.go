@@ -242,7 +242,7 @@ func documentChecks() []promise {
 			}
 		}},
 		{"AnIDThatIsNotAllowedIs400", func(c *check) {
-			for _, id := range []string{"-x", ".x", "_x", ":x", "a b", "a/b", "é", strings.Repeat("x", 129), "a\x00b", "a\nb", "%", "a@b"} {
+			for _, id := range []string{".x", ":x", "a b", "a/b", "é", strings.Repeat("x", 129), "a\x00b", "a\nb", "%", "a,b"} {
 				c.put(docsPath+"/"+url.PathEscape(id)).json(fields{"text": "x"}).send().fails(400, "validation_error", "id", "format|too_long|invalid")
 				c.post(docsPath).json(fields{"id": id, "text": "x"}).send().fails(400, "validation_error", "id", "format|too_long|invalid")
 			}

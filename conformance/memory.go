@@ -57,7 +57,7 @@ func (a *answer) memory() string { return memoriesPath + "/" + a.text("id") }
 // hostile are texts that must be returned as they were sent.
 func hostile() []string {
 	return []string{
-		"x", "the and of", "a\u0000b\u0001\u001f\u007f", "line\r\nbreak\ttab", "👩‍👩‍👧 ❤️ \U0010ffff", "\u202Eright to left\u202C שלום مرحبا",
+		"x", "the and of", "ab\u0001\u001f\u007f", "line\r\nbreak\ttab", "👩‍👩‍👧 ❤️ \U0010ffff", "\u202Eright to left\u202C שלום مرحبا",
 		"'; DROP TABLE memory; --", `{"not":"json"} \ \\ "`, "<script>alert(1)</script>", "e\u0301 é", "\ufeffbom\u200b", "%00%n%s {{.}} ${x}",
 		strings.Repeat("x", 65_536), strings.Repeat("é", 32_768), strings.Repeat("word ", 13_107), "null", "0", "true",
 	}

@@ -119,7 +119,7 @@ func recallChecks() []promise {
 				c.remember(who, text)
 				c.recall(who, word+fmt.Sprint("n", i), fields{"limit": 1}).has(fields{"results[0].memory.text": text})
 			}
-			for _, query := range append(hostile(), `"`, "-", "*", "(", "a:b", "\u0000") {
+			for _, query := range append(hostile(), `"`, "-", "*", "(", "a:b", "a\u0000b") {
 				if len(query) <= 1024 && strings.TrimSpace(query) != "" {
 					c.recall(who, query)
 				}

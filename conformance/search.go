@@ -156,7 +156,7 @@ func searchChecks() []promise {
 		{"NothingTypedIsAnError", func(c *check) {
 			for _, q := range []string{
 				`"`, `""`, `"unfinished`, "-", "--", "-a", `-"a b"`, "a AND b OR NOT c", "title:x", "a*", "?", "/regex.*/", "[1 TO 5]", "a~2", "a^3", "(((", `\`, "a\\\"b",
-				"'; DROP TABLE document; --", "%00", "\x00", "\u202e", "🎉", "日本語", "a\tb\nc", "{}", "+a -b \"c", "<script>alert(1)</script>", strings.Repeat("a ", 512),
+				"'; DROP TABLE document; --", "%00", "a\x00b", "\u202e", "🎉", "日本語", "a\tb\nc", "{}", "+a -b \"c", "<script>alert(1)</script>", strings.Repeat("a ", 512),
 				strings.Repeat("é", 1024), strings.Repeat(`"a" `, 256), strings.Repeat("-a ", 341), strings.Repeat("\"", 1024), "null", "$where", "NEAR(a b)", "\ufeff", "ﷺ",
 			} {
 				a := c.get(path + "?" + url.Values{"q": {q}}.Encode()).send()
@@ -172,13 +172,13 @@ func searchChecks() []promise {
 			c.get(path+"?q="+strings.Repeat("%C3%A9", 1025)).send().fails(400, "validation_error", "q", "too_long")
 			c.post(path).json(fields{"q": strings.Repeat("é", 1025)}).send().fails(400, "validation_error", "q", "too_long")
 		}},
-		{"APhraseHasALimitInWords", func(c *check) {
+		{"ALongPhraseIsAccepted", func(c *check) {
 			for _, mark := range []string{`"`, `-"`, `fox "`} {
-				phrase := func(words int) string { return mark + strings.TrimSpace(strings.Repeat("a ", words)) + `"` }
-				c.search(url.Values{"q": {phrase(32)}})
-				c.post(path).json(fields{"q": phrase(32)}).send().is(http.StatusOK)
-				c.get(path+"?"+url.Values{"q": {phrase(33)}}.Encode()).send().fails(400, "validation_error", "q", "too_long")
-				c.post(path).json(fields{"q": phrase(33)}).send().fails(400, "validation_error", "q", "too_long")
+				for _, words := range []int{32, 33, 400} {
+					phrase := mark + strings.TrimSpace(strings.Repeat("a ", words)) + `"`
+					c.search(url.Values{"q": {phrase}})
+					c.post(path).json(fields{"q": phrase}).send().is(http.StatusOK)
+				}
 			}
 		}},
 		{"BadUTF8Is400", func(c *check) {

@@ -145,7 +145,6 @@ func requestChecks() []promise {
 		body("WithAComment", `{"q":"x"/* */}`, "body", "format"),
 		body("WithSingleQuotes", `{'q':'x'}`, "body", "format"),
 		body("WithNaN", `{"q":"x","limit":NaN}`, "body", "format"),
-		body("WithAByteOrderMark", "\ufeff{\"q\":\"x\"}", "body", "format"),
 		body("ThatIsUTF16", "{\x00\"\x00q\x00\"\x00:\x00\"\x00x\x00\"\x00}\x00", "body", "format"),
 		body("WithBadUTF8", "{\"q\":\"\xff\xfe\"}", "body|q", "format"),
 		body("WithALoneSurrogate", `{"q":"\ud800"}`, "body|q", "format"),

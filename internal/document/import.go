@@ -2,10 +2,10 @@ package document
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"keepsake/internal/event"
+	"keepsake/internal/field"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
 )
@@ -28,25 +28,13 @@ type ImportOptions struct {
 	RequireID bool
 }
 
-// LineError says why a line was not imported.
-type LineError struct {
-	Line    int
-	Field   string
-	Issue   string
-	Message string
-}
-
 // Imported counts the lines of an import.
 type Imported struct {
 	Received int
 	Created  int
 	Replaced int
-	Failed   int
-	Errors   []LineError // the first MaxLineErrors
+	field.Failures
 }
-
-// MaxLineErrors is the number of errors that an import returns.
-const MaxLineErrors = 100
 
 // A chunk is what one transaction stores: enough lines to share the cost of a commit, few enough bytes that other writes do
 // not wait for long.
@@ -211,8 +199,7 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	total.Received += stored.Received
 	total.Created += stored.Created
 	total.Replaced += stored.Replaced
-	total.Failed += stored.Failed
-	total.Errors = append(total.Errors, stored.Errors[:min(len(stored.Errors), MaxLineErrors-len(total.Errors))]...)
+	total.Failures.Add(stored.Failures)
 	return nil
 }
 
@@ -233,13 +220,13 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 	for i := range lines {
 		counts.Received++
 		if lines[i].Err != nil {
-			counts.fail(lines[i].Number, lines[i].Err)
+			counts.Fail(lines[i].Number, lines[i].Err)
 			continue
 		}
 		w := written[0]
 		switch {
 		case w.Refused != nil:
-			counts.fail(lines[i].Number, w.Refused)
+			counts.Fail(lines[i].Number, w.Refused)
 		case w.Created:
 			counts.Created++
 			stored = append(stored, writes[0].Document)
@@ -250,24 +237,4 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 		writes, written = writes[1:], written[1:]
 	}
 	return stored, nil
-}
-
-// fail counts a line that was not imported.
-func (i *Imported) fail(line int, err error) {
-	i.Failed++
-	if len(i.Errors) == MaxLineErrors {
-		return
-	}
-	e := LineError{Line: line, Field: "body", Issue: string(problem.InvalidVal), Message: "The line could not be imported."}
-	var p *problem.Problem
-	if errors.As(err, &p) {
-		e.Message = p.Message
-		switch {
-		case p.Details.Field != "":
-			e.Field, e.Issue = p.Details.Field, string(p.Details.Issue)
-		case p.Code == problem.CodeLimitReached:
-			e.Field, e.Issue = p.Details.Limit, string(problem.NotAllowed)
-		}
-	}
-	i.Errors = append(i.Errors, e)
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"keepsake/internal/document"
+	"keepsake/internal/field"
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
@@ -191,11 +192,11 @@ func TestAnImportCountsTheRunThatCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := document.Imported{Received: 5, Created: 2, Replaced: 1, Failed: 2, Errors: []document.LineError{
+	want := document.Imported{Received: 5, Created: 2, Replaced: 1, Failures: field.Failures{Failed: 2, Errors: []field.LineError{
 		{Line: 4, Field: "documents", Issue: "not_allowed", Message: "The workspace has reached the number of documents that its tier allows."},
 		{Line: 5, Field: "text", Issue: "type", Message: "text must be a string."},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	}}}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(field.Failures{})); diff != "" {
 		t.Errorf("import (-want +got):\n%s", diff)
 	}
 }

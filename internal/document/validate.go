@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"keepsake/internal/field"
@@ -25,7 +26,7 @@ const (
 	MaxEntry      = 1_024 // characters of a name, and of a string
 )
 
-var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry, Columns: true}
+var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry}
 
 // Fields contains what a client writes of a document.
 type Fields struct {
@@ -95,13 +96,13 @@ func (f *Fields) document(id string, now time.Time) *Document {
 	return d
 }
 
-// ValidID reports whether id matches [A-Za-z0-9][A-Za-z0-9._:-]{0,127}.
+// ValidID reports whether id matches [A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}.
 func ValidID(id string) bool {
-	if id == "" || len(id) > 128 || !letterOrDigit(id[0]) {
+	if id == "" || len(id) > 128 || id[0] == '.' || id[0] == ':' {
 		return false
 	}
-	for i := 1; i < len(id); i++ {
-		if c := id[i]; !letterOrDigit(c) && c != '.' && c != '_' && c != ':' && c != '-' {
+	for i := range len(id) {
+		if c := id[i]; !letterOrDigit(c) && strings.IndexByte("._:@|+=-", c) < 0 {
 			return false
 		}
 	}

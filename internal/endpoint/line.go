@@ -2,6 +2,8 @@ package endpoint
 
 import (
 	"reflect"
+
+	"keepsake/internal/wire"
 )
 
 // Decoder decodes and checks lines of a stream like a JSON body of type T.
@@ -24,5 +26,8 @@ func NewDecoder[T any]() *Decoder[T] {
 // Decode decodes a line into v and overwrites what v contains. Its error is a *problem.Problem with status 400.
 func (d *Decoder[T]) Decode(line []byte, v *T) error {
 	*v = d.prototype
-	return d.shape.decode(line, reflect.ValueOf(v))
+	if err := wire.DecodeLine(line, v); err != nil {
+		return err
+	}
+	return d.shape.judge(line, reflect.ValueOf(v))
 }

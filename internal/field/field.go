@@ -18,8 +18,6 @@ type Rules struct {
 	MaxTag      int // characters
 	MaxMetadata int // entries
 	MaxEntry    int // characters of a name, and of a string
-	// Columns says that texts lie in columns as they are, and so without the character that not every engine keeps there.
-	Columns bool
 }
 
 // Tags checks a list of tags.
@@ -88,13 +86,10 @@ func (r Rules) String(field, value string, most int) error {
 	return r.Characters(field, value)
 }
 
-// Characters refuses what cannot be kept.
+// Characters refuses what no engine or client handles alike.
 func (r Rules) Characters(field, value string) error {
-	switch {
-	case r.Columns && (strings.IndexByte(value, 0) >= 0 || !utf8.ValidString(value)):
+	if strings.IndexByte(value, 0) >= 0 || !utf8.ValidString(value) {
 		return problem.Validation(field, problem.Format, field+" must be valid UTF-8 without the character U+0000.")
-	case !utf8.ValidString(value):
-		return problem.Validation(field, problem.Format, field+" must be valid UTF-8.")
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 func TestWhatIsWrongIsNamed(t *testing.T) {
 	t.Parallel()
 	sealed := field.Rules{MaxTags: 2, MaxTag: 3, MaxMetadata: 2, MaxEntry: 4}
-	columns := sealed
-	columns.Columns = true
 	for _, c := range []struct {
 		name  string
 		err   error
@@ -29,12 +27,9 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"a long name", sealed.Metadata(map[string]any{"abcde": true}), "metadata", problem.TooLong},
 		{"a blank name", sealed.Metadata(map[string]any{"": true}), "metadata", problem.Required},
 		{"a long value", sealed.Metadata(map[string]any{"a": "abcde"}), "metadata.a", problem.TooLong},
-		{"a long value in a column", columns.Metadata(map[string]any{"a": "abcde"}), "metadata.a", problem.TooLong},
 		{"a nested value", sealed.Metadata(map[string]any{"a": []any{}}), "metadata.a", problem.Type},
-		{"a nul, sealed", sealed.String("text", "\x00", 4), "", ""},
-		{"a nul in a column", columns.String("text", "\x00", 4), "text", problem.Format},
+		{"a nul", sealed.String("text", "\x00", 4), "text", problem.Format},
 		{"no UTF-8", sealed.String("text", "\xff", 4), "text", problem.Format},
-		{"no UTF-8 in a column", columns.String("text", "\xff", 4), "text", problem.Format},
 	} {
 		if c.field == "" {
 			if c.err != nil {

@@ -8,11 +8,9 @@ import (
 
 	"keepsake/internal/auth"
 	"keepsake/internal/event"
+	"keepsake/internal/field"
 	"keepsake/internal/problem"
 )
-
-// MaxLineErrors is the number of errors that an import returns.
-const MaxLineErrors = 100
 
 // Imported counts the lines of an import.
 type Imported struct {
@@ -20,16 +18,7 @@ type Imported struct {
 	Created   int
 	Replaced  int
 	Unchanged int // the memory existed and is equal to the line
-	Failed    int
-	Errors    []LineError // the first MaxLineErrors
-}
-
-// LineError says why a line was not imported.
-type LineError struct {
-	Line    int
-	Field   string
-	Issue   string
-	Message string
+	field.Failures
 }
 
 // Importer imports memories with their history.
@@ -105,7 +94,7 @@ func (i *Importer) importChunk(ctx context.Context, p *auth.Principal, chunk []*
 	if len(names) == 0 { // without a transaction
 		for _, line := range chunk {
 			counts.Received++
-			counts.fail(line.number, line.err)
+			counts.Fail(line.number, line.err)
 		}
 		return counts, nil
 	}
@@ -196,27 +185,7 @@ func (i *Imported) add(o Imported) {
 	i.Created += o.Created
 	i.Replaced += o.Replaced
 	i.Unchanged += o.Unchanged
-	i.Failed += o.Failed
-	i.Errors = append(i.Errors, o.Errors[:min(len(o.Errors), MaxLineErrors-len(i.Errors))]...)
-}
-
-// fail counts a line that was not imported.
-func (i *Imported) fail(line int, err error) {
-	i.Failed++
-	if len(i.Errors) == MaxLineErrors {
-		return
-	}
-	e := LineError{Line: line, Field: "body", Issue: string(problem.InvalidVal), Message: "The line could not be imported."}
-	if p, ok := problem.As(err); ok {
-		e.Message = p.Message
-		switch {
-		case p.Details.Field != "":
-			e.Field, e.Issue = p.Details.Field, string(p.Details.Issue)
-		case p.Code == problem.CodeLimitReached:
-			e.Field, e.Issue = p.Details.Limit, string(problem.NotAllowed)
-		}
-	}
-	i.Errors = append(i.Errors, e)
+	i.Failures.Add(o.Failures)
 }
 
 // interrupted adds to the error that ended a body how much of it was stored.

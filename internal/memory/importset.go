@@ -19,7 +19,7 @@ func (s *writeSet) importLines(lines []*importLine, erased map[string]bool) (cou
 		}
 		switch {
 		case err != nil:
-			counts.fail(line.number, err)
+			counts.Fail(line.number, err)
 		case stored.Created:
 			counts.Created++
 		case stored.Deduplicated:

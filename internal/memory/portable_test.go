@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/auth"
 	"keepsake/internal/id"
+	"keepsake/internal/field"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
 	"keepsake/internal/unit"
@@ -54,7 +55,7 @@ func linesOf(list []*memory.Portable) memory.Lines {
 
 func wantImported(t testing.TB, got, want memory.Imported) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(memory.LineError{}, "Message")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(field.Failures{}), cmpopts.IgnoreFields(field.LineError{}, "Message")); diff != "" {
 		t.Errorf("imported (-want +got):\n%s", diff)
 	}
 }
@@ -162,8 +163,8 @@ func TestLinesFailAlone(t *testing.T) {
 		}
 		counts, err := b.Import(t.Context(), anna, lines(list...), false)
 		noError(t, err)
-		fails := func(line int, field string, issue problem.Issue) memory.LineError {
-			return memory.LineError{Line: line, Field: field, Issue: string(issue)}
+		fails := func(line int, name string, issue problem.Issue) field.LineError {
+			return field.LineError{Line: line, Field: name, Issue: string(issue)}
 		}
 		wantImported(t, counts, memory.Imported{Received: 19, Created: 3, Replaced: 2, Unchanged: 3, Failed: 11, Errors: []memory.LineError{
 			fails(1, "text", problem.Type), fails(2, "id", problem.Format), fails(3, "id", problem.NotAllowed), fails(4, "id", problem.Conflicting),
@@ -171,6 +172,11 @@ func TestLinesFailAlone(t *testing.T) {
 			fails(8, "createdAt", problem.Format), fails(9, "createdAt", problem.TooLargeVal), fails(10, "history[0].revision", problem.InvalidVal),
 			fails(11, "history[0].text", problem.Required),
 		}})
+		wantImported(t, counts, memory.Imported{Received: 18, Created: 3, Replaced: 2, Unchanged: 3, Failures: field.Failures{Failed: 10, Errors: []field.LineError{
+			fails(1, "text", problem.Type), fails(2, "id", problem.Format), fails(3, "id", problem.NotAllowed), fails(4, "id", problem.Conflicting),
+			fails(5, "key", problem.Conflicting), fails(6, "revision", problem.TooSmall), fails(7, "expiresAt", problem.Expired),
+			fails(8, "createdAt", problem.Format), fails(9, "history[0].revision", problem.InvalidVal), fails(10, "history[0].text", problem.Required),
+		}}})
 		read, err := b.Memory(t.Context(), anna, there.ID)
 		noError(t, err)
 		if read.Text != "by key" || read.Revision != 2 || !read.CreatedAt.Equal(there.CreatedAt) {
@@ -178,11 +184,11 @@ func TestLinesFailAlone(t *testing.T) {
 		}
 		counts, err = b.Import(t.Context(), anna, lines(plain("", "x", "")), true)
 		noError(t, err)
-		wantImported(t, counts, memory.Imported{Received: 1, Failed: 1, Errors: []memory.LineError{fails(1, "id", problem.Required)}})
+		wantImported(t, counts, memory.Imported{Received: 1, Failures: field.Failures{Failed: 1, Errors: []field.LineError{fails(1, "id", problem.Required)}}})
 		b.max.Store(1)
 		counts, err = b.Import(t.Context(), anna, lines(plain("", "too many", "")), false)
 		noError(t, err)
-		wantImported(t, counts, memory.Imported{Received: 1, Failed: 1, Errors: []memory.LineError{fails(1, "memories", problem.NotAllowed)}})
+		wantImported(t, counts, memory.Imported{Received: 1, Failures: field.Failures{Failed: 1, Errors: []field.LineError{fails(1, "memories", problem.NotAllowed)}}})
 	})
 }
 

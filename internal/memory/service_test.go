@@ -19,7 +19,7 @@ func pointer[T any](v T) *T { return &v }
 // full has everything that a memory can have.
 func full(subjectID string) memory.Memory {
 	return memory.Memory{
-		SubjectID: subjectID, AgentID: "coach", SessionID: "s-1", Kind: memory.Preference, Text: "Keine Nüsse!\x00 \u202e 世界",
+		SubjectID: subjectID, AgentID: "coach", SessionID: "s-1", Kind: memory.Preference, Text: "Keine Nüsse!\x01 \u202e 世界",
 		Speaker: "Ada", Tags: []string{"food", "allergy", "food"}, Metadata: map[string]any{"n": 1.5, "b": false, "s": "x\ny"},
 		Importance: pointer(0.75), Pinned: true, OccurredAt: pointer(noon.Add(-time.Hour)), ValidFrom: pointer(noon.Add(-time.Minute)),
 		ValidTo: pointer(noon.Add(time.Minute)), ExpiresAt: pointer(noon.Add(time.Hour)), Key: "diet", Source: "chat 7",

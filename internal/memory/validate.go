@@ -123,10 +123,8 @@ func checkText(text string) error {
 		return problem.Validation("text", problem.Required, "text is required.")
 	case len(text) > MaxText:
 		return problem.Validation("text", problem.TooLong, fmt.Sprintf("text must have at most %d bytes.", MaxText))
-	case !utf8.ValidString(text):
-		return problem.Validation("text", problem.Format, "text must be valid UTF-8.")
 	}
-	return nil
+	return rules.Characters("text", text)
 }
 
 const maxName = 128

@@ -3,11 +3,11 @@ package search
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
 	"keepsake/internal/index"
+	"keepsake/internal/number"
 )
 
 // FacetValue is a value of a facet, with the number of matching documents that have it.
@@ -39,20 +39,51 @@ func facetsOf(names []string) []index.Facet {
 func facetValues(names []string, counts []index.Counts) map[string][]FacetValue {
 	all := map[string][]FacetValue{}
 	for i, name := range names {
-		terms := []string{}
+		all[name] = []FacetValue{}
 		if i < len(counts) {
-			of := counts[i].ByTerm
-			terms = slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-				return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
-			})
-			terms = terms[:min(len(terms), maxFacetValues)]
-		}
-		all[name] = make([]FacetValue, len(terms))
-		for j, term := range terms {
-			all[name][j] = FacetValue{textOf(index.Value(term)), counts[i].ByTerm[term]}
+			all[name] = mostFrequent(counts[i].ByTerm)
 		}
 	}
 	return all
+}
+
+// entry is a value of a facet. Terms that one filter with eq selects together are one entry, so its count is the number of
+// documents that the filter finds.
+type entry struct {
+	first string // its term that sorts first
+	count int64
+}
+
+func mostFrequent(byTerm map[string]int64) []FacetValue {
+	entries := map[string]entry{}
+	numbers := map[float64]int64{}
+	for term, count := range byTerm {
+		value := index.Value(term)
+		if n, ok := value.(float64); ok {
+			numbers[n] = count
+		}
+		text := textOf(value)
+		e, there := entries[text]
+		if !there || term < e.first {
+			e.first = term
+		}
+		e.count += count
+		entries[text] = e
+	}
+	for text, e := range entries { // a text such as "7.0", which also selects the number 7
+		if b, ok := number.ReadBound(text); ok && b.Exact && textOf(b.Below) != text && len(numbers) > 0 {
+			e.count += numbers[b.Below]
+			entries[text] = e
+		}
+	}
+	texts := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
+		return cmp.Or(cmp.Compare(entries[b].count, entries[a].count), cmp.Compare(entries[a].first, entries[b].first))
+	})
+	values := make([]FacetValue, min(len(texts), maxFacetValues))
+	for i := range values {
+		values[i] = FacetValue{texts[i], entries[texts[i]].count}
+	}
+	return values
 }
 
 // textOf formats a value as it is in JSON, but a string without quotes.
@@ -61,10 +92,7 @@ func textOf(value any) string {
 	case bool:
 		return strconv.FormatBool(value)
 	case float64:
-		if a := math.Abs(value); a == 0 || a >= 1e-6 && a < 1e21 {
-			return strconv.FormatFloat(value, 'f', -1, 64)
-		}
-		return strconv.FormatFloat(value, 'g', -1, 64)
+		return string(number.Append(nil, value))
 	default:
 		text, _ := value.(string)
 		return text

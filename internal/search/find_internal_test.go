@@ -44,10 +44,7 @@ func ask(ctx context.Context, t *testing.T, s *index.Snapshot, r Request) (*inde
 	if r.Limit == 0 {
 		r.Limit = 100
 	}
-	q, err := parse(text.NewAnalyzer(), r.Query, r.Prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := parse(text.NewAnalyzer(), r.Query, r.Prefix)
 	var shares *fairshare.Scheduler
 	task := shares.Start(ctx, "wsp_one")
 	defer task.End()

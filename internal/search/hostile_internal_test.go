@@ -65,10 +65,7 @@ func (h *history) ask(r Request, from *cursor) (*index.Found, repair) {
 	h.t.Helper()
 	s := h.index.Snapshot()
 	defer s.Release()
-	q, err := parse(text.NewAnalyzer(), r.Query, r.Prefix)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	q := parse(text.NewAnalyzer(), r.Query, r.Prefix)
 	found, repaired, err := find(nil, s, q, &r, from)
 	if err != nil {
 		h.t.Fatal(err)
@@ -278,10 +275,7 @@ func FuzzSearch(f *testing.F) {
 		if checkQuery(q) != nil {
 			return
 		}
-		parsed, err := parse(a, q, prefix)
-		if err != nil {
-			return
-		}
+		parsed := parse(a, q, prefix)
 		s := x.Snapshot()
 		defer s.Release()
 		r := Request{Query: q, Repair: repair, Prefix: prefix, Limit: 10, Sort: ByRelevance}
@@ -330,10 +324,7 @@ func TestLongQueriesOverAllLanguagesAreFound(t *testing.T) {
 		strings.Join(words, " ")[:1_000], strings.Join(stopwords, " "), `"` + strings.Join(words[:30], " ") + `"`,
 		"the -" + strings.Join(words[:100], " -"), words[0] + " " + strings.Join(stopwords, " "),
 	} {
-		q, err := parse(a, q, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := parse(a, q, false)
 		steps := 0
 		got, err := s.Search(planOf(q, &Request{Limit: 100}, nil), func(n int) error { steps += n; return nil })
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/text"
 )
 
-// The maximum lengths of a query, in characters, and of a phrase, in words. In scripts without spaces, each character counts
-// as a word.
+// The maximum length of a query, in characters, and the number of words by which a phrase is compared. In scripts without spaces,
+// each character counts as a word.
 const (
 	maxQuery  = 1_024
 	maxPhrase = 32
@@ -25,6 +25,9 @@ type query struct {
 	not    [][]text.Token // excluded, each once; a word or a phrase
 	prefix bool           // the last of words is a prefix
 }
+
+// spaced returns a query with blanks for U+0000, which no document contains.
+func spaced(q string) string { return strings.ReplaceAll(q, "\x00", " ") }
 
 // checkQuery refuses an invalid query.
 func checkQuery(q string) error {
@@ -40,9 +43,8 @@ func checkQuery(q string) error {
 }
 
 // parse parses a query. Its syntax consists of pairs of quotation marks, and of a minus after white space and directly before
-// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored. The only
-// error is a quoted or excluded phrase of too many words.
-func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
+// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored.
+func parse(a *text.Analyzer, q string, prefix bool) query {
 	var parsed query
 	lastBare := false
 	for q != "" {
@@ -64,22 +66,23 @@ func parse(a *text.Analyzer, q string, prefix bool) (query, error) {
 		switch {
 		case len(tokens) == 0:
 			continue
-		case (minus || quoted) && len(tokens) > maxPhrase:
-			return query{}, errLongPhrase
 		case minus:
-			parsed.not = addPhrase(parsed.not, tokens)
+			parsed.not = addPhrase(parsed.not, firstWords(tokens))
 		case quoted:
-			parsed.must = addPhrase(parsed.must, tokens)
+			parsed.must = addPhrase(parsed.must, firstWords(tokens))
 		default:
 			parsed.words = addWords(parsed.words, tokens)
 		}
 		lastBare = !minus && !quoted
 	}
 	parsed.prefix = prefix && lastBare
-	return parsed, nil
+	return parsed
 }
 
-var errLongPhrase = problem.Validation("q", problem.TooLong, "A phrase in q must have at most 32 words.")
+// firstWords returns the words that a phrase is compared by. Its first word is always one of them.
+func firstWords(tokens []text.Token) []text.Token {
+	return withoutLastPair(tokens[:min(len(tokens), maxPhrase)])
+}
 
 // cutPiece returns a quoted phrase without its marks, or the text up to white space or a quoted phrase.
 func cutPiece(q string) (piece string, quoted bool, rest string) {
@@ -102,7 +105,11 @@ func tokensOf(a *text.Analyzer, s string) []text.Token {
 		tokens = append(tokens, t)
 		return true
 	})
-	// The last character of a run has no pair, but the pair before contains it.
+	return withoutLastPair(tokens)
+}
+
+// withoutLastPair leaves out the last character of a run, which has no pair: the pair before contains it.
+func withoutLastPair(tokens []text.Token) []text.Token {
 	if n := len(tokens); n > 1 && tokens[n-1].Term == "" {
 		tokens = tokens[:n-1]
 	}

@@ -93,13 +93,11 @@ type cursor struct {
 // for q or cursor, and problem.Unavailable while the index is behind.
 func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*Answer, error) {
 	began := s.now()
+	r.Query = spaced(r.Query)
 	if err := checkQuery(r.Query); err != nil {
 		return nil, err
 	}
-	q, err := parse(s.indexer.analyzer, r.Query, r.Prefix)
-	if err != nil {
-		return nil, err
-	}
+	q := parse(s.indexer.analyzer, r.Query, r.Prefix)
 	if r.Limit == 0 {
 		r.Limit = 10
 	}
@@ -119,7 +117,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
-	err = s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
+	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
 		found, repaired, err := find(task, snapshot, q, &r, from)
 		if err != nil {
 			return err

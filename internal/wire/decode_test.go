@@ -53,7 +53,7 @@ func TestWrongInputIsNamedByFieldAndIssue(t *testing.T) {
 		"TrailingBytes":             {`{"name":"a"} x`, "body", problem.Format},
 		"TwoValues":                 {`{}{}`, "body", problem.Format},
 		"InvalidUTF8":               {"{\"name\":\"\xff\"}", "body", problem.Format},
-		"LoneSurrogate":             {`{"name":"\ud800"}`, "body", problem.Format},
+		"LoneSurrogate":             {`{"name":"\ud800"}`, "name", problem.Format},
 		"Array":                     {`[]`, "body", problem.Type},
 		"UnknownMember":             {`{"nmae":"a"}`, "nmae", problem.Unknown},
 		"OtherCase":                 {`{"Name":"a"}`, "Name", problem.Unknown},

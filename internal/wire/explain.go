@@ -21,16 +21,34 @@ var (
 	errNoArray = problem.Validation("body", problem.Type, "The body must be an array, not null.")
 )
 
-// explain converts a decoding error into a 400 that names the invalid member and the reason. at returns the line and
-// column of an offset. The message contains names of members, but no value that the caller sent.
-func explain(err error, v any, at func(offset int64) position) error {
+// place is where a text was read.
+type place struct {
+	what string // "body", or "line"
+	text []byte // what is known of it
+	at   func(offset int64) position
+}
+
+// says returns a position in words.
+func (p place) says(offset int64) string {
+	if where := p.at(offset); p.what == "body" {
+		return fmt.Sprintf("line %d, column %d", where.line, where.column)
+	} else {
+		return fmt.Sprintf("column %d", where.column)
+	}
+}
+
+// explain converts a decoding error into a 400 that names the invalid member and the reason. The message contains names of
+// members, but no value that the caller sent.
+func explain(err error, v any, read place) error {
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 			m := locate(v, syntax.JSONPointer)
 			return problem.Validation(m.field, problem.Duplicate, fmt.Sprintf("The field %q is given twice.", m.field))
 		}
-		where := at(syntax.ByteOffset)
-		message := fmt.Sprintf("The body is not valid JSON: line %d, column %d.", where.line, where.column)
+		if offset := unpairedSurrogate(read.text); offset >= 0 {
+			return surrogateIn(locate(v, syntax.JSONPointer), read, offset).Because(syntax.Err)
+		}
+		message := fmt.Sprintf("The %s is not valid JSON: %s.", read.what, read.says(syntax.ByteOffset))
 		return problem.Validation("body", problem.Format, message).Because(syntax.Err)
 	}
 	meaning, ok := errors.AsType[*json.SemanticError](err)
@@ -51,6 +69,16 @@ func explain(err error, v any, at func(offset int64) position) error {
 	default:
 		return problem.Validation(m.field, problem.Type, m.says(m.wrongType(meaning.JSONKind)))
 	}
+}
+
+// notUTF8 returns the problem of a text in another encoding.
+func notUTF8(what, looks string) *problem.Problem {
+	return problem.Validation("body", problem.Format, fmt.Sprintf("The %s is not UTF-8: it looks like %s. Convert it to UTF-8.", what, looks))
+}
+
+// surrogateIn returns the problem of an escape that is half of a pair, which is no character.
+func surrogateIn(m memberOf, read place, offset int) *problem.Problem {
+	return problem.Validation(m.field, problem.Format, m.says("contains an unpaired surrogate: an escape such as \\ud83d without its other half ("+read.says(int64(offset))+")."))
 }
 
 // unknownField names the unknown member and the one that was probably meant.

@@ -22,9 +22,6 @@ func NewLines(r io.Reader, limit int) *Lines {
 	return &Lines{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// byteOrderMark is what some programs write in front of UTF-8.
-var byteOrderMark = []byte("\xef\xbb\xbf")
-
 // Number returns the number of the line that Next returned last, from 1, including blank lines.
 func (l *Lines) Number() int { return l.number }
 

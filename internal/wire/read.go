@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,14 +30,21 @@ func EachOf[E any](add func(list []E, text []byte) []E) Items {
 	}
 }
 
+// surrogates accepts unpaired surrogates in items, which then fail alone. Texts with it are checked to be UTF-8 otherwise.
+var surrogates = jsontext.AllowInvalidUTF8(true)
+
 // Array returns the values of a JSON array. They are syntactically correct, but otherwise not checked: Decode does that for each.
 func Array(data []byte) ([]Value, error) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	if blank(data) {
 		return nil, errEmpty
 	}
 	var list []Value
-	if err := json.Unmarshal(data, &list, jsontext.AllowDuplicateNames(true)); err != nil {
-		return nil, explain(err, &list, positionIn(data))
+	if looks := encodingOf(data); looks != "" {
+		return nil, notUTF8("body", looks)
+	}
+	if err := json.Unmarshal(data, &list, jsontext.AllowDuplicateNames(true), surrogates); err != nil {
+		return nil, explain(err, &list, place{what: "body", text: data, at: positionIn(data)})
 	}
 	if list == nil {
 		return nil, errNoArray
@@ -50,23 +58,51 @@ func Array(data []byte) ([]Value, error) {
 // After an error, DecodeRead reads in to its end, and an error of in takes precedence. So the error does not depend on
 // how far the text was read.
 func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
-	a := &arrival{followed: followed{in: in}}
-	err = json.UnmarshalRead(a, v, strict, json.WithUnmarshalers(items(a)))
+	a := &arrival{followed: followed{in: withoutMark(in)}}
+	err = json.UnmarshalRead(a, v, strict, surrogates, json.WithUnmarshalers(items(a)))
 	_, _ = io.Copy(io.Discard, &a.followed)
+	whole := bytes.ToValidUTF8(a.rest, nil) // it can end within a character
+	read := place{what: "body", text: whole, at: a.position}
 	switch {
 	case a.err != io.EOF:
 		return nil, a.err
 	case !a.some:
 		return nil, errEmpty
+	case a.encoding() != "":
+		return nil, notUTF8("body", a.encoding())
 	case a.brackets.tooDeep:
 		return nil, errTooDeep
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return nil, explain(cmp.Or(a.again(v, items), err), v, a.position)
+		return nil, explain(cmp.Or(a.again(v, items), err), v, read)
 	case err != nil:
-		return nil, explain(err, v, a.position)
+		return nil, explain(err, v, read)
+	}
+	if offset := unpairedSurrogate(a.rest); offset >= 0 {
+		return nil, surrogateIn(locate(v, ""), read, offset)
 	}
 	return a.rest, nil
 }
+
+// withoutMark returns a reader that passes over a byte order mark.
+func withoutMark(in io.Reader) io.Reader {
+	first := make([]byte, len(byteOrderMark))
+	n, err := io.ReadFull(in, first)
+	begin := bytes.NewReader(bytes.TrimPrefix(first[:n], byteOrderMark))
+	switch {
+	case err == nil:
+		return io.MultiReader(begin, in)
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return begin
+	default:
+		return io.MultiReader(begin, failing{err})
+	}
+}
+
+// failing is a reader that returns an error.
+type failing struct{ err error }
+
+// Read implements io.Reader.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // arrival is a text on its way to the decoder. It stores what was read of it, without the items that were decoded.
 type arrival struct {
@@ -147,7 +183,7 @@ func (a *arrival) again(v any, items Items) error {
 	taken := bytes.TrimSuffix(bytes.Repeat([]byte("0,"), a.count), []byte(","))
 	text := slices.Concat(a.rest[:a.from], taken, a.rest[a.from:])
 	alike := reflect.New(reflect.TypeOf(v).Elem()).Interface()
-	return json.Unmarshal(text, alike, strict, json.WithUnmarshalers(items(&arrival{rest: slices.Clone(text)})))
+	return json.Unmarshal(text, alike, strict, surrogates, json.WithUnmarshalers(items(&arrival{rest: slices.Clone(text)})))
 }
 
 // followed observes a text while it is read.
@@ -155,7 +191,10 @@ type followed struct {
 	in       io.Reader
 	some     bool // there is more than white space
 	brackets brackets
-	err      error // the error at its end
+	invalid  bool   // it is not UTF-8
+	cut      []byte // the beginning of a character whose end was not read yet
+	begin    []byte // the first bytes, which encodingOf looks at
+	err      error  // the error at its end
 }
 
 // Read implements io.Reader.
@@ -166,5 +205,37 @@ func (f *followed) Read(p []byte) (n int, err error) {
 	n, f.err = f.in.Read(p)
 	f.some = f.some || !blank(p[:n])
 	f.brackets.follow(p[:n])
+	f.validate(p[:n])
 	return n, f.err
+}
+
+// validate checks that the text is UTF-8, of which part is the next part.
+func (f *followed) validate(part []byte) {
+	f.begin = append(f.begin, part[:min(len(part), encodingSample-len(f.begin))]...)
+	if f.invalid {
+		return
+	}
+	whole := part
+	if len(f.cut) > 0 {
+		whole = slices.Concat(f.cut, part)
+	}
+	end := len(whole)
+	for i := end - 1; i >= 0 && i >= end-utf8.UTFMax+1; i-- {
+		if utf8.RuneStart(whole[i]) {
+			if !utf8.FullRune(whole[i:]) {
+				end = i
+			}
+			break
+		}
+	}
+	f.cut = slices.Clone(whole[end:])
+	f.invalid = !utf8.Valid(whole[:end])
+}
+
+// encoding is encodingOf for a text that was read to its end.
+func (f *followed) encoding() string {
+	if looks := looksAtBegin(f.begin); looks != "" || !f.invalid && len(f.cut) == 0 {
+		return looks
+	}
+	return otherBytes
 }

@@ -24,9 +24,19 @@ type Value = jsontext.Value
 // (`rateLimit.requestsPerMinute`, `items[3].text`; `body` for the whole) and the issue. Fields of v that are absent in
 // the text keep their value. A JSON null sets a field to its zero value; callers that must distinguish null use a
 // pointer, Optional, or package endpoint's checks.
-func Decode(data []byte, v any) error {
+func Decode(data []byte, v any) error { return decode(data, v, "body") }
+
+// DecodeLine is Decode for a text that is a line or an item of a larger one. Its errors give no number of a line, because the
+// caller knows which line it is.
+func DecodeLine(data []byte, v any) error { return decode(data, v, "line") }
+
+func decode(data []byte, v any, what string) error {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	if blank(data) {
 		return errEmpty
+	}
+	if looks := encodingOf(data); looks != "" {
+		return notUTF8(what, looks)
 	}
 	if tooDeep(data) {
 		return errTooDeep
@@ -36,7 +46,7 @@ func Decode(data []byte, v any) error {
 		err = json.Unmarshal(data, v, strict, json.WithUnmarshalers(integers)) // slower, and seldom needed
 	}
 	if err != nil {
-		return explain(err, v, positionIn(data))
+		return explain(err, v, place{what: what, text: data, at: positionIn(data)})
 	}
 	return nil
 }

@@ -2,9 +2,14 @@ package v1
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"keepsake/internal/auth"
 	"keepsake/internal/document"
@@ -23,7 +28,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*createdDocument, error) {
 		id := ""
 		if in.Body.ID != nil {
-			id = *in.Body.ID
+			id = string(*in.Body.ID)
 		}
 		d, err := documents.Create(ctx, auth.From(ctx).WorkspaceID, id, in.Body.fields())
 		if err != nil {
@@ -121,8 +126,30 @@ func (f *documentFields) fields() document.Fields {
 	return fields
 }
 
+// documentID is the ID of a document in a body, where an integer is taken as its digits.
+type documentID string
+
+// UnmarshalJSONFrom decodes a string or an integer.
+func (id *documentID) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '0' {
+		return json.UnmarshalDecode(dec, (*string)(id))
+	}
+	number, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	whole, fraction, _ := strings.Cut(string(number), ".")
+	if strings.Trim(fraction, "0") != "" || strings.ContainsAny(whole, "eE") {
+		return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errors.New("no integer")}
+	}
+	if *id = documentID(whole); whole == "-0" {
+		*id = "0"
+	}
+	return nil
+}
+
 type newDocument struct {
-	ID *string `json:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" doc:"The ID of the document. If it is omitted, one is generated." example:"opening-hours"`
+	ID *documentID `json:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the document. If it is omitted, one is generated. An integer is taken as its digits." example:"opening-hours"`
 	documentFields
 }
 
@@ -131,7 +158,7 @@ type createDocument struct {
 }
 
 type putDocument struct {
-	ID          string               `path:"id" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"`
+	ID          string               `path:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$"`
 	IfMatch     endpoint.IfMatch     `header:"If-Match"`
 	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, an existing document is not replaced and the request is refused with 412."`
 	Body        documentFields
@@ -210,7 +237,7 @@ type storedDocument struct {
 	Body     documentView
 }
 
-func documentPath(d *document.Document) string { return "/documents/" + d.ID }
+func documentPath(d *document.Document) string { return "/documents/" + url.PathEscape(d.ID) }
 
 func viewOfDocument(d *document.Document) documentView {
 	return documentView{

@@ -28,11 +28,11 @@ func AddDocumentDeletion(r *endpoint.Registry, documents *document.Service) {
 
 type deleteDocuments struct {
 	Body struct {
-		IDs        []string `json:"ids" required:"false" maxItems:"1000" pattern:"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" doc:"The documents to delete. IDs cannot be combined with a selection."`
-		Collection *string  `json:"collection" minLength:"1" maxLength:"128" doc:"Select documents of this collection."`
-		Tags       []string `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Select documents with all of these tags."`
-		Filter     []string `json:"filter" required:"false" maxItems:"32" doc:"Select documents whose metadata matches all of these comparisons, each in the form name:op:value." example:"year:lt:2020"`
-		DryRun     bool     `json:"dryRun" default:"true"`
+		IDs        []documentID `json:"ids" required:"false" maxItems:"1000" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The documents to delete. IDs cannot be combined with a selection."`
+		Collection *string      `json:"collection" minLength:"1" maxLength:"128" doc:"Select documents of this collection."`
+		Tags       []string     `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Select documents with all of these tags."`
+		Filter     []string     `json:"filter" required:"false" maxItems:"32" doc:"Select documents whose metadata matches all of these comparisons, each in the form name:op:value." example:"year:lt:2020"`
+		DryRun     bool         `json:"dryRun" default:"true"`
 	}
 }
 
@@ -53,7 +53,11 @@ func (in *deleteDocuments) run(ctx context.Context, documents *document.Service,
 	case len(b.IDs) > 0 && selects:
 		return document.Deleted{}, problem.Validation("ids", problem.NotAllowed, "ids cannot be combined with collection, tags or filter.")
 	case len(b.IDs) > 0:
-		return documents.DeleteIDs(ctx, workspaceID, b.IDs, b.DryRun)
+		ids := make([]string, len(b.IDs))
+		for i, id := range b.IDs {
+			ids[i] = string(id)
+		}
+		return documents.DeleteIDs(ctx, workspaceID, ids, b.DryRun)
 	case !selects:
 		return document.Deleted{}, problem.Validation("ids", problem.Required, "ids, collection, tags or filter is required.")
 	}

@@ -9,6 +9,7 @@ import (
 	"keepsake/internal/auth"
 	"keepsake/internal/document"
 	"keepsake/internal/endpoint"
+	"keepsake/internal/field"
 	"keepsake/internal/wire"
 )
 
@@ -93,6 +94,7 @@ type importResult struct {
 		Replaced int         `json:"replaced"`
 		Failed   int         `json:"failed"`
 		Errors   []lineError `json:"errors" doc:"The first 100 errors."`
+		Issues   []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}
 }
 
@@ -103,13 +105,27 @@ type lineError struct {
 	Message string `json:"message"`
 }
 
+type lineIssue struct {
+	Field string `json:"field"`
+	Issue string `json:"issue"`
+	Count int    `json:"count"`
+}
+
+// failuresOf returns the errors and the issues of an import.
+func failuresOf(f *field.Failures) (errors []lineError, issues []lineIssue) {
+	for _, e := range f.Errors {
+		errors = append(errors, lineError(e))
+	}
+	for _, i := range f.Issues() {
+		issues = append(issues, lineIssue(i))
+	}
+	return errors, issues
+}
+
 func viewOfImport(i document.Imported) *importResult {
 	out := &importResult{}
 	out.Body.Received, out.Body.Created, out.Body.Replaced, out.Body.Failed = i.Received, i.Created, i.Replaced, i.Failed
-	out.Body.Errors = make([]lineError, len(i.Errors))
-	for n, e := range i.Errors {
-		out.Body.Errors[n] = lineError(e)
-	}
+	out.Body.Errors, out.Body.Issues = failuresOf(&i.Failures)
 	return out
 }
 
@@ -171,7 +187,7 @@ func documentLine(decoder *endpoint.Decoder[newDocument], number int, text []byt
 		return line
 	}
 	if d.ID != nil {
-		line.ID = *d.ID
+		line.ID = string(*d.ID)
 	}
 	line.Fields = d.fields()
 	return line

@@ -74,7 +74,7 @@ func (in *forgetMemories) plan(ctx context.Context, memories *memory.Forgetter) 
 	case len(ways) > 1:
 		return nil, problem.Validation(ways[1], problem.NotAllowed, "Only one of ids, filter and query can be given.")
 	}
-	f := memory.Forget{SubjectID: textOrEmpty(b.SubjectID), IDs: b.IDs, Query: textOrEmpty(b.Query)}
+	f := memory.Forget{SubjectID: textOrEmpty(b.SubjectID), IDs: b.IDs, Query: spaced(textOrEmpty(b.Query))}
 	if ways[0] == "query" && isBlank(f.Query) {
 		return nil, problem.Validation("query", problem.Required, "query is required.")
 	}
@@ -111,7 +111,10 @@ func (in *forgetMemories) forget(ctx context.Context, memories *memory.Forgetter
 	return out, nil
 }
 
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+// spaced returns a query with blanks for U+0000, which no text contains.
+func spaced(query string) string { return strings.ReplaceAll(query, "\x00", " ") }
+
+func isBlank(s string) bool { return strings.TrimSpace(spaced(s)) == "" }
 
 func kindsOf(names []string) []memory.Kind {
 	kinds := make([]memory.Kind, len(names))

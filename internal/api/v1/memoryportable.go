@@ -186,6 +186,7 @@ type importedMemories struct {
 		Unchanged int         `json:"unchanged" doc:"The number of memories that existed already and are equal to their line."`
 		Failed    int         `json:"failed"`
 		Errors    []lineError `json:"errors" doc:"The first 100 errors."`
+		Issues    []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}
 }
 
@@ -193,9 +194,6 @@ func viewOfImported(i *memory.Imported) *importedMemories {
 	out := &importedMemories{}
 	b := &out.Body
 	b.Received, b.Created, b.Replaced, b.Unchanged, b.Failed = i.Received, i.Created, i.Replaced, i.Unchanged, i.Failed
-	b.Errors = make([]lineError, len(i.Errors))
-	for n, e := range i.Errors {
-		b.Errors[n] = lineError(e)
-	}
+	b.Errors, b.Issues = failuresOf(&i.Failures)
 	return out
 }

@@ -78,7 +78,7 @@ type recallFilter struct {
 
 func (f *recallFilter) query(text string) memory.RecallQuery {
 	q := memory.RecallQuery{
-		SubjectID: textOrEmpty(f.SubjectID), Query: text, AgentID: textOrEmpty(f.AgentID), SessionID: textOrEmpty(f.SessionID),
+		SubjectID: textOrEmpty(f.SubjectID), Query: spaced(text), AgentID: textOrEmpty(f.AgentID), SessionID: textOrEmpty(f.SessionID),
 		Kinds: kindsOf(f.Kinds), Tags: f.Tags, From: f.From.Moment(), To: f.To.Moment(), AsOf: f.AsOf.Moment(),
 		TimeZone: f.TimeZone,
 	}

@@ -78,7 +78,7 @@ func distinct(names []string) []string {
 }
 
 const searchSyntax = "A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `\"Quoted " +
-	"phrases\"` must all occur, and `-excluded` words must not. A phrase can have at most 32 words. There is no other " +
+	"phrases\"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other " +
 	"syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; " +
 	"`suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change."
 
