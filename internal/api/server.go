@@ -21,7 +21,7 @@ const (
 // NewServer returns the HTTP server of a surface, for Serve on a listener of LimitConnections. The server's own errors go to
 // log.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
+	s := &http.Server{
 		Handler:                      h,
 		ConnContext:                  connContext,
 		ReadHeaderTimeout:            readHeaderTimeout,
@@ -33,6 +33,8 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 100},
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	serveHTTP2(s)
+	return s
 }
 
 type localKey struct{}
