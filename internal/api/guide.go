@@ -32,9 +32,6 @@ func (x *requestState) servePage(rt *route) {
 		if takesGzip(x.r.Header["Accept-Encoding"]) {
 			h["Content-Encoding"] = []string{"gzip"}
 			p.body = p.zipped
-			if p.etag != "" {
-				p.etag = strings.TrimSuffix(p.etag, `"`) + `-gzip"`
-			}
 		}
 	}
 	if p.etag != "" {
@@ -71,8 +68,7 @@ func takesGzip(header []string) bool {
 	any := false
 	for coding := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		name, params, _ := strings.Cut(coding, ";")
-		weight := strings.ReplaceAll(strings.ToLower(params), " ", "")
-		taken := !strings.HasPrefix(weight, "q=") || strings.Trim(weight[len("q="):], "0.") != ""
+		taken := positive(params)
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "gzip", "x-gzip":
 			return taken

@@ -16,7 +16,7 @@ const chunkSize = 32 << 10
 func (x *requestState) sendPieces(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	if x.r.Method == http.MethodHead {
 		if x.body == nil { // a stream is not encoded just for its length
-			x.headOf(pieces)
+			x.headOf(status, media, pieces)
 		}
 		x.head(status, media)
 		return
@@ -39,20 +39,24 @@ func (x *requestState) sendPieces(status int, media []string, pieces iter.Seq2[[
 	}
 	x.buf = chunk
 	if x.status == 0 {
-		x.send(status, media, chunk)
+		x.sendCompressed(status, media, chunk)
 		return
 	}
 	x.write(status, media, chunk)
+	x.endZip()
 }
 
 // headOf sets the length for a HEAD request, as for any other response.
-func (x *requestState) headOf(pieces iter.Seq2[[]byte, error]) {
+func (x *requestState) headOf(status int, media []string, pieces iter.Seq2[[]byte, error]) {
 	size := 0
 	for piece, err := range pieces {
 		if err != nil || x.parent.Err() != nil {
 			return
 		}
 		size += len(piece)
+	}
+	if x.compressible(status, media) && x.encodeBody(size) {
+		return // the length is only known after compressing
 	}
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(size)}
 }
@@ -61,14 +65,32 @@ func (x *requestState) headOf(pieces iter.Seq2[[]byte, error]) {
 // one deadline.
 func (x *requestState) write(status int, media []string, chunk []byte) {
 	if x.status == 0 {
+		if x.compressible(status, media) && x.encodeBody(chunkSize) {
+			x.beginZip()
+		}
 		x.head(status, media)
 	}
 	if x.body != nil {
 		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime))
 	}
-	n, err := x.w.Write(chunk)
-	x.size += n
+	err := x.writeChunk(chunk)
 	if err != nil || x.parent.Err() != nil {
 		panic(http.ErrAbortHandler) // the client disconnected
 	}
+}
+
+// writeChunk writes a chunk. A compressed one is flushed, so that the client can use what it contains.
+func (x *requestState) writeChunk(chunk []byte) error {
+	if x.zip == nil {
+		n, err := x.w.Write(chunk)
+		x.size += n
+		return err
+	}
+	if _, err := x.zip.Write(chunk); err != nil {
+		return err
+	}
+	if err := x.zip.Flush(); err != nil {
+		return err
+	}
+	return http.NewResponseController(x.w).Flush()
 }

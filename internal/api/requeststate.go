@@ -1,6 +1,7 @@
 package api
 
 import (
+	"compress/gzip"
 	"net/http"
 
 	"keepsake/internal/lifecycle"
@@ -40,6 +41,8 @@ type requestState struct {
 
 	body     *progress // of a stream, with its deadlines
 	incoming arriving  // of other classes, while it is read
+
+	zip *gzip.Writer // of a response in pieces; nil if it is not compressed
 
 	buf    []byte // for the encoded response; reused
 	code   string // of the error, if the response is one

@@ -129,7 +129,7 @@ func (x *requestState) respond(resp *endpoint.Response) {
 	case resp.Body == nil:
 		media = nil
 	}
-	x.send(resp.Status, media, resp.Body)
+	x.sendCompressed(resp.Status, media, resp.Body)
 }
 
 // reading reports whether the request asks for a representation.

@@ -20,7 +20,8 @@ type IfMatch struct {
 // Revisions returns the revisions of which the stored resource must have one; nil if the write is unconditional.
 func (m IfMatch) Revisions() revision.Expected { return m.revisions }
 
-// UnmarshalText parses the header. A weak tag never matches.
+// UnmarshalText parses the header. W/"3" counts as "3": a proxy that compresses weakens the tags of responses, and a revision
+// identifies a resource whatever its encoding.
 func (m *IfMatch) UnmarshalText(text []byte) error {
 	tags, err := entityTags(string(text))
 	if err != nil {
@@ -28,7 +29,7 @@ func (m *IfMatch) UnmarshalText(text []byte) error {
 	}
 	*m = IfMatch{Sent: true, Any: tags.any}
 	if !tags.any {
-		m.revisions = tags.revisions(false)
+		m.revisions = tags.revisions()
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ func (m *IfNoneMatch) UnmarshalText(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = IfNoneMatch{Any: tags.any, Revisions: tags.revisions(true)}
+	*m = IfNoneMatch{Any: tags.any, Revisions: tags.revisions()}
 	return nil
 }
 
@@ -73,15 +74,14 @@ type tagList struct {
 
 type entityTag struct {
 	opaque string // with quotes
-	weak   bool
 }
 
 // revisions returns the revisions of the tags that have our form. It is never nil.
-func (l tagList) revisions(weak bool) revision.Expected {
+func (l tagList) revisions() revision.Expected {
 	list := revision.Expected{}
 	for _, t := range l.list {
 		n, err := strconv.ParseInt(strings.Trim(t.opaque, `"`), 10, 64)
-		if err == nil && ETag(n) == t.opaque && (weak || !t.weak) {
+		if err == nil && ETag(n) == t.opaque {
 			list = append(list, n)
 		}
 	}
@@ -101,12 +101,12 @@ func entityTags(text string) (tagList, error) {
 		if rest = strings.TrimLeft(rest, " \t,"); rest == "" {
 			break
 		}
-		opaque, weak := strings.CutPrefix(rest, "W/")
+		opaque := strings.TrimPrefix(rest, "W/")
 		end := closingQuote(opaque)
 		if end < 0 {
 			return tagList{}, errEntityTags
 		}
-		tags.list = append(tags.list, entityTag{opaque[:end+1], weak})
+		tags.list = append(tags.list, entityTag{opaque[:end+1]})
 		if rest = strings.TrimLeft(opaque[end+1:], " \t"); rest != "" && rest[0] != ',' {
 			return tagList{}, errEntityTags
 		}

@@ -188,3 +188,16 @@ func (b Bound) Harmless() bool {
 	h, ok := b.in.(Harmless)
 	return ok && h.Harmless()
 }
+
+// Compressible reports whether responses of the operation can be compressed: those of a GET, and of a POST that only reads. A
+// response that shows a secret cannot be.
+func (op *Operation) Compressible() bool {
+	switch {
+	case op.output != nil && op.output.once, op.SignIn, op.Judging, op.Idempotent:
+		return false
+	case op.Method == "POST":
+		return op.Scope == auth.Read || op.Scope == auth.MemoryRead || op.Calls
+	default:
+		return op.Method == "GET"
+	}
+}
