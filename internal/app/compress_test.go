@@ -62,9 +62,13 @@ func TestAnswersAreCompressedWhereAccepted(t *testing.T) {
 	send("POST", "/api/v1/memories", `{"subjectId":"ada","text":"`+long+`"}`)
 
 	for _, c := range [][3]string{
-		{"GET", "/api/v1/documents/d01", ""}, {"GET", "/api/v1/documents?limit=200", ""}, {"GET", "/api/v1/documents/export", ""},
-		{"POST", "/api/v1/search", `{"q":"zzzz boiler","limit":50}`}, {"GET", "/api/v1/memories?subjectId=ada", ""},
-		{"POST", "/api/v1/memories/recall", `{"subjectId":"ada","query":"boiler"}`}, {"POST", "/ai/recall", `{"subjectId":"ada","query":"boiler"}`},
+		{"GET", "/api/v1/documents/d01", ""},
+		{"GET", "/api/v1/documents?limit=200", ""},
+		{"GET", "/api/v1/documents/export", ""},
+		{"POST", "/api/v1/search", `{"q":"zzzz boiler","limit":50}`},
+		{"GET", "/api/v1/memories?subjectId=ada", ""},
+		{"POST", "/api/v1/memories/recall", `{"subjectId":"ada","query":"boiler"}`},
+		{"POST", "/ai/recall", `{"subjectId":"ada","query":"boiler"}`},
 		{"GET", "/api/v1/memories/subjects/ada/export", ""},
 	} {
 		whole, plain := send(c[0], c[1], c[2])
