@@ -248,11 +248,17 @@ func (d *diagnosis) listeners(ctx context.Context, c *client.Client) error {
 	}
 	dialer := net.Dialer{Timeout: 3 * time.Second}
 	for _, l := range list {
-		u, err := url.Parse(l.URL)
-		if err != nil || u.Host == "" {
-			continue // a socket with a path
+		network, address := "unix", ""
+		if path, ok := config.SocketPath(l.URL); ok {
+			address = path
+		} else {
+			u, err := url.Parse(l.URL)
+			if err != nil {
+				return fmt.Errorf("read the address of a listener: %w", err)
+			}
+			network, address = "tcp", u.Host
 		}
-		conn, err := dialer.DialContext(ctx, "tcp", u.Host)
+		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			d.find(broken, "listener", "%s at %s accepts no connections: %v", l.Name, l.URL, err)
 			continue

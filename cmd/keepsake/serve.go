@@ -90,7 +90,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, a *app.App) {
 // welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
 // only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
 func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) error {
-	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryURL())
+	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryAddress())
 	if a.AIURL() != a.PrimaryURL() {
 		fmt.Fprintf(st.out, "The AI services are at %s\n", a.AIURL())
 	}

@@ -255,6 +255,9 @@ func (a *App) AIURL() string {
 	return a.agents.url()
 }
 
+// PrimaryAddress returns where the API is: its URL on this machine, or unix: and the path of its socket.
+func (a *App) PrimaryAddress() string { return a.primary.address() }
+
 // BackendURL is like PrimaryURL, for the backend listener.
 func (a *App) BackendURL() string { return a.backend.url() }
 

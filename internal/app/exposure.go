@@ -118,6 +118,9 @@ func plainHTTP(cfg *config.Config) string {
 		return ""
 	}
 	for _, address := range []string{cfg.Listen, cfg.AIListen} {
+		if _, socket := config.SocketPath(address); socket {
+			continue
+		}
 		if host, _, err := net.SplitHostPort(address); err == nil && !isLoopback(host) {
 			return fmt.Sprintf("other machines reach %s without TLS: %s", address, remedy)
 		}
@@ -151,9 +154,9 @@ func (a *App) exposures() []Exposure {
 		return nil
 	}
 	cfg := a.cfg
-	cfg.Listen = a.primary.inner.Addr().String()
+	cfg.Listen = a.primary.setting()
 	if a.agents != nil {
-		cfg.AIListen = a.agents.inner.Addr().String()
+		cfg.AIListen = a.agents.setting()
 	}
 	return Exposures(&cfg)
 }
@@ -175,7 +178,7 @@ func (a *App) listening() []local.Listener {
 	var list []local.Listener
 	for _, l := range []*listener{a.primary, a.backend, a.agents} {
 		if l != nil {
-			list = append(list, local.Listener{Name: l.name, URL: l.url()})
+			list = append(list, local.Listener{Name: l.name, URL: l.address()})
 		}
 	}
 	return list

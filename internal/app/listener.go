@@ -33,12 +33,12 @@ func (a *App) bind(ctx context.Context) (err error) {
 	if a.deps.Local {
 		return nil
 	}
-	a.primary, err = a.bindTCP("primary", "listen", a.cfg.Listen)
+	a.primary, err = a.bindNetwork("primary", "listen", a.cfg.Listen)
 	if err == nil {
-		a.backend, err = a.bindTCP("backend", "backendListen", a.cfg.BackendListen)
+		a.backend, err = a.bindNetwork("backend", "backendListen", a.cfg.BackendListen)
 	}
 	if err == nil && (a.cfg.AIListen != "" || a.deps.Listeners["ai"] != nil) {
-		a.agents, err = a.bindTCP("ai", "aiListen", a.cfg.AIListen)
+		a.agents, err = a.bindNetwork("ai", "aiListen", a.cfg.AIListen)
 	}
 	if err != nil {
 		if client.SocketAnswers(ctx, instance.SocketPath(a.cfg.Data)) {
@@ -65,15 +65,20 @@ func bindSocket(data string) (*listener, error) {
 	return &listener{name: "socket", scheme: "http", inner: socket}, nil
 }
 
-func (a *App) bindTCP(name, setting, address string) (*listener, error) {
-	tcp, inherited := a.deps.Listeners[name]
+func (a *App) bindNetwork(name, setting, address string) (*listener, error) {
+	open, inherited := a.deps.Listeners[name]
 	if !inherited {
 		var err error
-		if tcp, err = net.Listen("tcp", address); err != nil {
+		if path, ok := config.SocketPath(address); ok {
+			open, err = listenPath(path)
+		} else {
+			open, err = net.Listen("tcp", address)
+		}
+		if err != nil {
 			return nil, &config.Error{Setting: setting, Reason: cannotListen(setting, address, err)}
 		}
 	}
-	limited := api.LimitConnections(tcp, a.cfg.Limits.Connections, a.cfg.TrustedProxies)
+	limited := api.LimitConnections(open, a.cfg.Limits.Connections, a.cfg.TrustedProxies)
 	return &listener{name: name, scheme: "http", inner: limited, limited: limited, inherited: inherited}, nil
 }
 
@@ -127,14 +132,44 @@ func (l *listener) close() error {
 
 // loopback reports whether only this machine can reach the listener.
 func (l *listener) loopback() bool {
+	if l.path() != "" {
+		return true
+	}
 	at, ok := l.inner.Addr().(*net.TCPAddr)
 	return ok && at.IP.IsLoopback()
 }
 
-// url returns the address on this machine, with localhost if the listener accepts on every address.
+// path returns the path of the listener's socket, or "" for a port.
+func (l *listener) path() string {
+	if at, ok := l.inner.Addr().(*net.UnixAddr); ok {
+		return at.Name
+	}
+	return ""
+}
+
+// setting returns the address as a setting names it.
+func (l *listener) setting() string {
+	if path := l.path(); path != "" {
+		return config.SocketPrefix + path
+	}
+	return l.inner.Addr().String()
+}
+
+// address returns where the listener is: its URL on this machine, or unix: and the path of its socket.
+func (l *listener) address() string {
+	if l != nil && l.path() != "" {
+		return l.setting()
+	}
+	return l.url()
+}
+
+// url returns the address on this machine, with localhost if the listener accepts on every address or on a socket.
 func (l *listener) url() string {
 	if l == nil {
 		return ""
+	}
+	if l.path() != "" {
+		return l.scheme + "://localhost"
 	}
 	host, port, err := net.SplitHostPort(l.inner.Addr().String())
 	if err != nil {

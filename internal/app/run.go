@@ -29,7 +29,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	a.deps.Log.Info("serving", "url", a.PrimaryURL(), "aiUrl", a.AIURL(), "backendUrl", a.BackendURL(), "data", a.cfg.Data, "version", a.deps.Version)
+	a.deps.Log.Info("serving", "url", a.PrimaryAddress(), "aiUrl", a.AIURL(), "backendUrl", a.backend.address(), "data", a.cfg.Data, "version", a.deps.Version)
 
 	<-ctx.Done()
 	err := context.Cause(ctx)

@@ -36,16 +36,13 @@ func listenSocket(data string) (net.Listener, error) {
 	return &socket{Listener: l, path: path}, nil
 }
 
-// maxAddress is the longest path of a socket. Systems limit it to a little over a hundred bytes.
-const maxAddress = 100
-
 // listenUnix listens on dir/name, through a short symbolic link if the path is too long.
 func listenUnix(dir, name string) (net.Listener, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if path := filepath.Join(dir, name); len(path) <= maxAddress {
+	if path := filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return listenAt(path)
 	}
 	temp, err := os.MkdirTemp("", "keepsake")
@@ -58,7 +55,7 @@ func listenUnix(dir, name string) (net.Listener, error) {
 		return nil, err
 	}
 	short := filepath.Join(link, name)
-	if len(short) > maxAddress {
+	if len(short) > maxSocketPath {
 		return nil, fmt.Errorf("%s and the temporary folder %s are both too long for the path of a socket; set TMPDIR to a shorter folder", dir, os.TempDir())
 	}
 	return listenAt(short)

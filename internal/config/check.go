@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,8 +32,14 @@ func (c *Config) check() error {
 		if a.setting == "aiListen" && a.address == "" {
 			continue // the AI services are on the listener of the API
 		}
+		if path, ok := SocketPath(a.address); ok {
+			if !filepath.IsAbs(path) {
+				return wrong(a.setting, "%q is not the address of a socket such as unix:/run/keepsake/api.sock", a.address)
+			}
+			continue
+		}
 		if _, _, err := net.SplitHostPort(a.address); err != nil {
-			return wrong(a.setting, "%q is not an address such as :8080 or 127.0.0.1:8080", a.address)
+			return wrong(a.setting, "%q is not an address such as :8080, 127.0.0.1:8080 or unix:/run/keepsake/api.sock", a.address)
 		}
 	}
 	if c.PublicURL != "" {
@@ -304,3 +311,11 @@ func shown(text, otherwise string) string {
 }
 
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+// SocketPrefix is the beginning of an address that is a socket: the path follows.
+const SocketPrefix = "unix:"
+
+// SocketPath returns the path of the socket that an address names, and whether it names one.
+func SocketPath(address string) (path string, ok bool) {
+	return strings.CutPrefix(address, SocketPrefix)
+}

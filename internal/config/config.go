@@ -15,7 +15,7 @@ import (
 // `atLeast` has a minimum length, also where it is given as empty text.
 type Config struct {
 	Data           string         `setting:"data" flag:"data" help:"data folder, with the master key, the search index and, without databaseUrl, the databases"`
-	Listen         string         `setting:"listen" flag:"listen" help:"address the API listens on"`
+	Listen         string         `setting:"listen" flag:"listen" help:"address the API listens on, or unix:/path for a socket"`
 	BackendListen  string         `setting:"backendListen" flag:"backend-listen" help:"address for health probes and metrics; do not expose it to the internet"`
 	AIListen       string         `setting:"aiListen" flag:"ai-listen" help:"address for the AI services under /ai/ (default: the address of the API)"`
 	PublicURL      string         `setting:"publicUrl" flag:"public-url" help:"URL under which clients reach the API, used in links"`
