@@ -1,7 +1,10 @@
 package conformance
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,6 +23,30 @@ func (c *check) newWebhook(members fields) *answer {
 	}
 	a := c.post(hooksPath).json(body).send().is(http.StatusCreated)
 	c.remove(hooksPath + "/" + a.text("id"))
+	return a
+}
+
+// about is what an event is about: its count, which is 0 if it is about one record, and the IDs.
+type about struct {
+	count int
+	ids   []string
+}
+
+// eventAbout reads a payload. ids is the name of its list of IDs.
+func eventAbout(payload, ids string) (a about) {
+	var body struct{ Data map[string]any }
+	if json.Unmarshal([]byte(payload), &body) != nil {
+		return a
+	}
+	if count, ok := body.Data["count"].(float64); ok {
+		a.count = int(count)
+	} else if id, ok := body.Data[strings.TrimSuffix(ids, "s")].(string); ok {
+		a.ids = []string{id}
+	}
+	list, _ := body.Data[ids].([]any)
+	for _, id := range list {
+		a.ids = append(a.ids, fmt.Sprint(id))
+	}
 	return a
 }
 
@@ -60,6 +87,74 @@ func eventChecks() []promise {
 			}
 			if !strings.Contains(found, `"type":"api_key.created"`) || strings.Contains(found, "canary") {
 				list.broken("no delivery is about the key and nothing else")
+			}
+		}},
+		{"ManyAtOnceAreOneEvent", func(c *check) {
+			hook := hooksPath + "/" + c.newWebhook(fields{"events": []string{
+				"memory.imported", "memory.created", "memory.forgotten", "document.imported", "document.deleted",
+			}}).text("id")
+			who, collection := c.subject(), c.suite.name()
+			var memories, documents []string
+			var few, many []fields
+			for i := range 25 {
+				text := fmt.Sprint("event ", i)
+				memories = append(memories, line(fields{"subjectId": who, "text": text}))
+				id := fmt.Sprint(collection, "-", i)
+				documents = append(documents, line(fields{"id": id, "collection": collection, "title": text}))
+				c.finally(func() { c.removeNow(docsPath + "/" + id) })
+				if i < 20 {
+					few = append(few, fields{"subjectId": who, "text": "few " + text})
+				}
+				many = append(many, fields{"subjectId": who, "text": "many " + text})
+			}
+			batch := func(items []fields) {
+				c.post(memoriesPath + "/batch").json(fields{"items": items}).send().is(http.StatusOK)
+			}
+			load := func(path string, lines []string) {
+				c.post(path).raw("application/x-ndjson", strings.Join(lines, "\n")).send().is(http.StatusOK).has(fields{"received": 25, "failed": 0})
+			}
+			forget := func() {
+				plan := c.post(forgetPath).json(fields{"subjectId": who, "filter": fields{}}).send().is(http.StatusOK).text("planId")
+				c.post(forgetPath).json(fields{"subjectId": who, "planId": plan, "dryRun": false}).send().is(http.StatusOK).has(fields{"forgotten": 70})
+			}
+			remove := func() {
+				c.post(docsPath + "/delete").json(fields{"collection": collection, "dryRun": false}).send().is(http.StatusOK).has(fields{"deleted": 25})
+			}
+			mine := map[string]bool{}
+			for _, step := range []struct {
+				event, ids string
+				do         func()
+				events     int
+				count      int // of the event about many
+			}{
+				{"memory.imported", "memoryIds", func() { load(memoryImport, memories) }, 1, 25},
+				{"memory.imported", "memoryIds", func() { load(memoryImport, memories) }, 1, 25}, // they are there already
+				{"memory.created", "memoryIds", func() { batch(few) }, 20, 0},
+				{"memory.created", "memoryIds", func() { batch(few) }, 20, 0},
+				{"memory.created", "memoryIds", func() { batch(many) }, 21, 25},
+				{"memory.forgotten", "memoryIds", forget, 1, 70},
+				{"document.imported", "documentIds", func() { load(docsPath+"/import", documents) }, 1, 25},
+				{"document.deleted", "documentIds", remove, 1, 25},
+			} {
+				step.do()
+				for _, id := range c.get(memoriesPath+"?limit=200&subjectId="+who).send().is(http.StatusOK).texts("items", "id") {
+					mine[id] = true
+				}
+				list := c.get(hook + "/deliveries?limit=200&event=" + step.event).send().is(http.StatusOK)
+				events, count := 0, 0
+				for _, payload := range list.texts("items", "payload") {
+					about := eventAbout(payload, step.ids)
+					if !slices.ContainsFunc(about.ids, func(id string) bool { return mine[id] || strings.HasPrefix(id, collection) }) {
+						continue // of another check
+					}
+					if events++; about.count > 0 && about.count != len(about.ids) {
+						list.broken("%s has count %d and %d %s", step.event, about.count, len(about.ids), step.ids)
+					}
+					count = max(count, about.count)
+				}
+				if events != step.events || count != step.count {
+					list.broken("%d events %s, the largest with count %d; want %d, %d", events, step.event, count, step.events, step.count)
+				}
 			}
 		}},
 		{"AnUnreachableTargetIsTriedAgain", func(c *check) {
