@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/await"
 	"keepsake/internal/config"
+	"keepsake/internal/testtier"
 )
 
 // deliveries are what a receiver on a free port has got, by event.
@@ -209,5 +211,48 @@ func TestExpiriesReachAWebhook(t *testing.T) {
 	}
 	if got.wrong > 0 {
 		t.Errorf("%d signatures are wrong", got.wrong)
+	}
+}
+
+// TestAnImportIsOneEvent imports many memories for two webhooks, again, and forgets one of them.
+func TestAnImportIsOneEvent(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	c, err := client.New(p.URL, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hooks []string
+	for range 2 {
+		w, err := c.CreateWebhook(t.Context(), client.NewWebhook{URL: "https://hooks.invalid"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hooks = append(hooks, w.ID)
+	}
+	lines := testtier.Rounds(700, 200_000) // of three transactions at least
+	for range 2 {
+		var body strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&body, "{\"subjectId\":\"p%d\",\"text\":\"canary %d\"}\n", i%100, i)
+		}
+		imported, err := c.ImportMemories(t.Context(), strings.NewReader(body.String()), nil)
+		if err != nil || imported.Received != int64(lines) {
+			t.Fatalf("got %+v, %v", imported, err)
+		}
+	}
+	for _, id := range hooks {
+		list, err := c.ListDeliveries(t.Context(), id, client.DeliveryQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 1 {
+			t.Fatalf("%d deliveries of an import and its repetition", len(list.Items))
+		}
+		d := list.Items[0]
+		if want := fmt.Sprintf(`"data":{"count":%d,"memoryIds":["mem_`, lines); d.Event != "memory.imported" || !strings.Contains(d.Payload, want) ||
+			strings.Count(d.Payload, "mem_") != min(lines, 1000) || strings.Contains(d.Payload, "canary") {
+			t.Errorf("got %s %.200s", d.Event, d.Payload)
+		}
 	}
 }
