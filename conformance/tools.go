@@ -223,7 +223,7 @@ func toolChecks() []promise {
 		}},
 		{"EachArgumentOfAToolHasOneTypeAndCanBeNull", func(c *check) {
 			who := c.subject()
-			a := c.message("tools/list", fields{}).send().is(http.StatusOK)
+			a := c.message("tools/list", fields{}).send().is(http.StatusOK).shape(map[string]string{"result.tools[0].name": "string"})
 			for i, name := range a.texts("result.tools", "name") {
 				arguments := toolArguments[name]
 				if arguments == nil {

@@ -57,7 +57,7 @@ var edges = map[string][]string{
 		"internal/revision", "internal/unit", "internal/usage",
 	},
 	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/coalesce", "internal/field", "internal/number", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/document": {"internal/coalesce", "internal/event", "internal/field", "internal/number", "internal/problem", "internal/revision", "internal/unit"},
 	"internal/memory": {
 		"internal/audit", "internal/auth", "internal/coalesce", "internal/event", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
 		"internal/memory/embedding", "internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text",

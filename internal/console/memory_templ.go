@@ -5,16 +5,13 @@ package console
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-)
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"encoding/json"
-	"strconv"
-
 	"keepsake/client"
+	"strconv"
 )
 
 //go:noinline
@@ -1308,7 +1305,7 @@ func forgetPage(data forgetData) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var60 := []any{templ.KV("primary", data.Plan == nil)}
+			var templ_7745c5c3_Var60 = []any{templ.KV("primary", data.Plan == nil)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var60...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
