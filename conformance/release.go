@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -89,11 +90,16 @@ func releaseChecks() []promise {
 			}
 			release(c, fields{}).fails(400, "validation_error", "version", "required")
 			release(c, fields{"version": "2"}).fails(400, "validation_error", "version", "type")
+			for _, version := range []any{1, 0, -1, 2.5, true, "v2", nil, []int{2}} {
+				release(c, fields{"version": version}).fails(400, "validation_error", "version")
+			}
 			release(c, fields{"version": 2, "colour": "red"}).fails(400, "validation_error", "colour", "unknown")
 			release(c, fields{"version": 2, "sunsetAt": "soon"}).fails(400, "validation_error", "sunsetAt", "format")
 			release(c, fields{"version": 2, "sunsetAt": month(c, 5)}).fails(400, "validation_error", "sunsetAt")
 			release(c, fields{"version": 2, "announcedAt": month(c, 1), "sunsetAt": month(c, 6)}).fails(400, "validation_error", "sunsetAt|announcedAt")
-			release(c, fields{"version": 7}).fails(409, "conflict")
+			for _, version := range []int{3, 7, 255, 256, 100_000, math.MaxInt32 + 1} {
+				release(c, fields{"version": version}).fails(409, "conflict")
+			}
 			c.post("/api/v1"+versionsPath+"/1/retire").json(fields{}).send().fails(409, "conflict")
 			c.patch("/api/v1" + versionsPath + "/1").json(fields{"sunsetAt": month(c, 9)}).send().is(409)
 			c.get("/api/v1" + versionsPath + "/9/usage").send().is(http.StatusNotFound)

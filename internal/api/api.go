@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"keepsake/internal/endpoint"
+	"keepsake/internal/limit"
 )
 
 // API is a surface as an http.Handler. It is safe for concurrent use.
@@ -34,13 +35,15 @@ type pool struct {
 	workspaces sync.Map       // *account.Entry to *holder
 	clients    addressHolders // of clients behind proxies
 
+	visitors *limit.Addresses // what each client address requested of what is free
+
 	room *room // for large bodies that are being processed
 
 	proxies proxyWarning
 }
 
 func newPool(inFlight int, memory int64) *pool {
-	p := &pool{room: newRoom(memory)}
+	p := &pool{room: newRoom(memory), visitors: newVisitors()}
 	p.slots.all = int64(cmp.Or(inFlight, DefaultInFlight))
 	p.slots.reserved = min(max(p.slots.all/16, 1), 32)
 	p.arriving.all = p.slots.all * endpoint.Small.MaxBody()

@@ -99,7 +99,9 @@ func encode(v any) []byte {
 	return append(body, '\n')
 }
 
-func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
+func (x *requestState) sendProblem(p *problem.Problem, body []byte) { x.sendProblemAs(p, mediaJSON, body) }
+
+func (x *requestState) sendProblemAs(p *problem.Problem, media []string, body []byte) {
 	h := x.w.Header()
 	switch p.Kind {
 	case problem.Unauthenticated:
@@ -118,7 +120,7 @@ func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
 		x.sendRefusal(p, body)
 		return
 	}
-	x.send(statuses[p.Kind], mediaJSON, body)
+	x.send(statuses[p.Kind], media, body)
 }
 
 // refuse responds to a request over a limit: §2.4, with the same number of seconds in three places.

@@ -33,6 +33,8 @@ func (x *requestState) serve() {
 	x.route = rt
 	rt.setPathValues(x.r, values)
 	switch {
+	case isFree(rt) && x.flooded():
+		x.refuseFlood()
 	case rt.page != nil:
 		x.servePage(rt)
 	case rt.op.CheckOrigin && !x.originAllowed():

@@ -30,6 +30,7 @@ type requestState struct {
 	toll    toll          // charged to the address
 	verdict limit.Verdict // of the rate-limit headers
 	judged  bool          // verdict is set
+	visits  limit.Verdict // of the address, on a request that is free
 	receipt limit.Receipt // of the charge
 	paid    bool          // the caller was charged, not an address
 	passed  bool          // the credential was judged and passed

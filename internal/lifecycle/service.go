@@ -159,6 +159,9 @@ func (s *Service) Prepare(number int) error {
 	return nil
 }
 
+// lastNumber bounds the routes that releases of undeclared versions keep in memory.
+const lastNumber = 255
+
 // checkNumber returns why a version cannot be released now.
 func (s *Service) checkNumber(current, number int) error {
 	switch {
@@ -166,6 +169,8 @@ func (s *Service) checkNumber(current, number int) error {
 		return problem.Conflicts("Version " + strconv.Itoa(number) + " was released before.")
 	case number > current+1:
 		return problem.Conflicts("The next version is " + strconv.Itoa(current+1) + ".")
+	case number > lastNumber:
+		return problem.Conflicts("Version " + strconv.Itoa(lastNumber) + " is the last that can be released.")
 	case number > s.Newest && !s.AllowUndeclared:
 		return problem.Conflicts("This build declares no version " + strconv.Itoa(number) + " of the API.")
 	default:

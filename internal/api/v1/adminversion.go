@@ -117,7 +117,7 @@ func (n *namedVersion) number() int {
 
 type releaseVersion struct {
 	Body struct {
-		Version     int        `json:"version" minimum:"2" maximum:"255" doc:"The number of the new version, which is one more than the current version's."`
+		Version     int        `json:"version" minimum:"2" doc:"The number of the new version, which is one more than the current version's."`
 		AnnouncedAt *wire.Time `json:"announcedAt" doc:"The time at which the end of the predecessor was or will be announced. The default is the current time."`
 		SunsetAt    *wire.Time `json:"sunsetAt" doc:"The time from which requests to the predecessor are refused with 410."`
 		GuideURL    string     `json:"guideUrl" required:"false" format:"uri" maxLength:"2000" doc:"The URL of the migration guide, if it is published elsewhere."`

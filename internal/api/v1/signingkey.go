@@ -6,6 +6,7 @@ import (
 	"keepsake/internal/audit"
 	"keepsake/internal/auth"
 	"keepsake/internal/endpoint"
+	"keepsake/internal/problem"
 )
 
 // AddSigningKeys declares the rotation and the list of keys that sign access tokens and receipts, with which clients verify
@@ -16,7 +17,7 @@ func AddSigningKeys(r *endpoint.Registry, keys *auth.SigningKeys, receipts *auth
 		Summary: "Get the public keys for tokens and receipts",
 		Description: "The response is a JWK set (RFC 7517). A key that signs tokens stays in the set as long as one of its tokens can be " +
 			"valid. The key that signs receipts is the last one and stays in the set forever.",
-		Status: 200, Uncharged: true,
+		Status: 200, Uncharged: true, Errors: []string{problem.CodeRateLimited},
 	}, func(context.Context, *struct{}) (*jwksAnswer, error) {
 		out := &jwksAnswer{CacheControl: "public, max-age=300"}
 		for _, k := range append(keys.Public(), receipts.Public()) {

@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -489,6 +490,30 @@ func TestReadingUsageIsFree(t *testing.T) {
 	got := v.post("/console/keys/new", url.Values{"name": {"n"}, "scope": {"read"}, "once": {"12345678"}}).want(t, 429, "try again in")
 	if !strings.Contains(got.text, `value="n"`) {
 		t.Errorf("the form lost what was typed: %s", got.text)
+	}
+}
+
+// Programs such as password managers read the header; a person reads the sentence.
+func TestARefusedSignInSaysHowLongToWait(t *testing.T) {
+	t.Parallel()
+	clock := apptest.NewClock(time.Now()) // that stands still: the minute of the limit does not end
+	p := apptest.Start(t, apptest.Clock(clock.Now))
+	numbers := client.TierNumbers{RequestsPerMinute: 2, Daily: 100, Monthly: 100}
+	if _, err := operator(t, p).ChangeTier(t.Context(), "anonymous", numbers, nil); err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{"email": {"ada@example.org"}, "password": {"wrong and secret"}}
+	v := newVisitor(t, p)
+	for range numbers.RequestsPerMinute {
+		v.post("/console/sign-in", form).want(t, 401)
+	}
+	got := v.post("/console/sign-in", form).want(t, 429)
+	wait := got.Header.Get("Retry-After")
+	if n, err := strconv.Atoi(wait); err != nil || n < 1 || n > 60 {
+		t.Errorf("Retry-After is %q, want the rest of the minute", wait)
+	}
+	if want := "try again in " + wait + " seconds"; !strings.Contains(got.words(), want) {
+		t.Errorf("the page lacks %q: %s", want, got.words())
 	}
 }
 
