@@ -99,7 +99,9 @@ func encode(v any) []byte {
 	return append(body, '\n')
 }
 
-func (x *requestState) sendProblem(p *problem.Problem, body []byte) { x.sendProblemAs(p, mediaJSON, body) }
+func (x *requestState) sendProblem(p *problem.Problem, body []byte) {
+	x.sendProblemAs(p, mediaJSON, body)
+}
 
 func (x *requestState) sendProblemAs(p *problem.Problem, media []string, body []byte) {
 	h := x.w.Header()
