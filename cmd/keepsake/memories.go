@@ -118,11 +118,26 @@ func (st *stage) exportLines(out string, write func(w *lineCounter) error) (line
 	if err := errors.Join(write(counted), f.Sync(), f.Close()); err != nil {
 		return counted.lines, err
 	}
-	err = os.Link(f.Name(), out) // refuses to replace
-	if errors.Is(err, os.ErrExist) {
-		return counted.lines, fmt.Errorf("%s %w", out, errWouldOverwrite)
+	return counted.lines, publish(f.Name(), out, os.Link)
+}
+
+// publish gives a complete file its name, unless there is a file of that name. link is os.Link, which some file systems lack;
+// there, an empty file takes the name first, so that two exports cannot both have it, and is then replaced.
+func publish(written, out string, link func(written, out string) error) error {
+	err := link(written, out)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		var taken *os.File
+		if taken, err = os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			err = errors.Join(taken.Close(), os.Rename(written, out))
+			if err != nil {
+				err = errors.Join(err, os.Remove(out))
+			}
+		}
 	}
-	return counted.lines, err
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s %w", out, errWouldOverwrite)
+	}
+	return err
 }
 
 // lineCounter counts the lines that are written through it.
