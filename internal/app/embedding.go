@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	v1 "keepsake/internal/api/v1"
 	"keepsake/internal/config"
@@ -24,7 +23,8 @@ func (s *services) assembleEmbeddings(cfg *config.Config, deps *Deps) {
 			Encoder: openai.New(openai.Options{
 				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
 			}),
-			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
+			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded,
+			Workspaces: func() int { return len(s.accounts.WithEmbeddings()) }, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
 		}),
 		Uses: func(workspaceID string) bool {
 			w, ok := s.accounts.Entry(workspaceID)
@@ -49,10 +49,10 @@ func (s *services) embeddingNumbers(ctx context.Context) v1.EmbeddingNumbers {
 		State: "ready", Progress: s.embeddingProgress(ctx), DailyTexts: s.embeddingLimit,
 		SentMemories: stats.Memories, SentQueries: stats.Queries, DegradedQueries: stats.Degraded,
 	}
-	switch err := client.MemoriesPaused(); {
-	case errors.Is(err, embedding.ErrLimit):
+	switch {
+	case client.Limited():
 		n.State = "limited"
-	case err != nil, client.QueriesPaused():
+	case client.MemoriesPaused(), client.QueriesPaused():
 		n.State = "paused"
 	}
 	return n
@@ -82,10 +82,10 @@ func (s *services) embeddingProgress(ctx context.Context) *v1.EmbeddingProgress 
 
 // checkEmbeddings returns why the embeddings endpoint is not used now.
 func (s *services) checkEmbeddings(context.Context) error {
-	if err := s.embeddings.Client.MemoriesPaused(); err != nil {
-		return err
-	}
-	if s.embeddings.Client.QueriesPaused() {
+	switch client := s.embeddings.Client; {
+	case client.Limited():
+		return embedding.ErrLimit
+	case client.MemoriesPaused(), client.QueriesPaused():
 		return embedding.ErrPaused
 	}
 	return nil

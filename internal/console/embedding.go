@@ -9,7 +9,7 @@ var embeddingTexts = map[string]string{
 	"off":     "No endpoint is set. Recall compares meanings with the word vectors in the program, and sends no text anywhere.",
 	"ready":   "Recall compares meanings with vectors of the endpoint, for the workspaces that use it.",
 	"paused":  "The endpoint failed, so it is not asked for a while. Recall works by words until then; the server's log says why.",
-	"limited": "The limit of the day is reached. Recall works by words, and new memories wait for vectors, until the next day begins in UTC.",
+	"limited": "The limit of the day, or the share of a workspace, is reached. New memories wait for vectors until the next day begins in UTC.",
 }
 
 // embeddingShare is the percentage of the texts of a day that are used.

@@ -110,7 +110,7 @@ func (b *Backfiller) repeat(ctx context.Context, woken chan struct{}, fill func(
 		case err == nil || ctx.Err() != nil:
 		case !endpointError(err):
 			b.logger.WarnContext(ctx, "embedding memories failed", "error", err.Error())
-		case !errors.Is(err, embedding.ErrLimit):
+		case stopsAll(err):
 			// After the pause, one request finds out whether the endpoint works again; until it has, the pause is 0.
 			wait = min(wait, max(b.embeddings.Client.MemoriesPause(), retryEvery))
 		}
@@ -128,8 +128,13 @@ func (b *Backfiller) repeat(ctx context.Context, woken chan struct{}, fill func(
 
 // endpointError reports whether an error says that the endpoint gives no vectors now, which the client has logged.
 func endpointError(err error) bool {
+	return stopsAll(err) || errors.Is(err, embedding.ErrLimit)
+}
+
+// stopsAll reports whether an endpoint error is that of all workspaces, not that of one whose share of the day is used.
+func stopsAll(err error) bool {
 	_, failed := errors.AsType[*embedding.Error](err)
-	return failed || errors.Is(err, embedding.ErrPaused) || errors.Is(err, embedding.ErrLimit)
+	return failed || errors.Is(err, embedding.ErrPaused)
 }
 
 // Backfill gets the vectors that are known to be missing, once. After an error, the next call looks for all that are missing.
@@ -173,10 +178,13 @@ func (b *Backfiller) fillChanged(ctx context.Context) error {
 
 // ready finds out the length of the endpoint's vectors and their baseline, and returns why no texts can be sent now.
 func (b *Backfiller) ready(ctx context.Context) error {
-	if err := b.embeddings.Client.MemoriesPaused(); err != nil || b.embeddings.Client.Baseline() != nil {
-		return err
+	switch client := b.embeddings.Client; {
+	case client.MemoriesPaused():
+		return embedding.ErrPaused
+	case client.Baseline() == nil:
+		return client.Try(ctx)
 	}
-	return b.embeddings.Client.Try(ctx)
+	return nil
 }
 
 // fillMissing looks for subjects that lack vectors, if there can be any, and gets them.
@@ -202,7 +210,7 @@ func (b *Backfiller) fillMissing(ctx context.Context) error {
 		var errs []error
 		for _, workspaceID := range using {
 			err := b.fillWorkspace(ctx, workspaceID)
-			if endpointError(err) || ctx.Err() != nil {
+			if stopsAll(err) || ctx.Err() != nil {
 				return err
 			}
 			errs = append(errs, err)
@@ -245,8 +253,8 @@ func (b *Backfiller) fillWorkspace(ctx context.Context, workspaceID string) erro
 	}
 }
 
-// fillAll gets the vectors of several subjects. An error about one subject does not keep others from theirs; one of the endpoint
-// does.
+// fillAll gets the vectors of several subjects. An error about one subject or workspace does not keep others from theirs; one
+// of the endpoint does.
 func (b *Backfiller) fillAll(ctx context.Context, names []indexName) error {
 	var mu sync.Mutex
 	var errs []error
@@ -267,7 +275,7 @@ func (b *Backfiller) fillAll(ctx context.Context, names []indexName) error {
 				if err := b.fillSubject(ctx, name.workspaceID, name.subject); err != nil {
 					mu.Lock()
 					errs = append(errs, err)
-					stopped = stopped || endpointError(err)
+					stopped = stopped || stopsAll(err)
 					mu.Unlock()
 				}
 			}
@@ -290,6 +298,9 @@ type filling struct {
 func (b *Backfiller) fillSubject(ctx context.Context, workspaceID string, subject Hash) error {
 	if !b.embeddings.uses(workspaceID) {
 		return nil
+	}
+	if b.embeddings.Client.Exhausted(workspaceID) {
+		return embedding.ErrLimit
 	}
 	f := &filling{workspaceID: workspaceID, model: b.embeddings.Client.Model()}
 	var err error
@@ -323,7 +334,10 @@ func (b *Backfiller) fillSubject(ctx context.Context, workspaceID string, subjec
 		return b.save(ctx, f, nil, f.row.Change)
 	}
 	for len(rows) > 0 {
-		n := batchSize(rows)
+		n, err := b.embeddings.Client.Reserve(ctx, workspaceID, batchSize(rows))
+		if err != nil {
+			return err
+		}
 		upTo := f.row.Change
 		if n < len(rows) {
 			upTo = rows[n].Change - 1
@@ -349,8 +363,8 @@ func batchSize(rows []*Row) int {
 
 // fillBatch gets the vectors of rows and stores them. The access log has an entry about it before a text is sent.
 func (b *Backfiller) fillBatch(ctx context.Context, f *filling, rows []*Row, upTo int64) error {
-	if err := b.embeddings.Client.MemoriesPaused(); err != nil {
-		return err
+	if b.embeddings.Client.MemoriesPaused() {
+		return embedding.ErrPaused
 	}
 	texts, ids := make([]string, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
@@ -364,7 +378,7 @@ func (b *Backfiller) fillBatch(ctx context.Context, f *filling, rows []*Row, upT
 	if err := b.log.read(ctx, b.log.entries(p, audit.MemoryEmbedded, f.subjectID, ids)...); err != nil {
 		return err
 	}
-	vectors, err := b.embeddings.Client.Memories(ctx, texts)
+	vectors, err := b.embeddings.Client.Memories(ctx, f.workspaceID, texts)
 	if err != nil {
 		return err
 	}

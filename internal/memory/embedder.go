@@ -23,10 +23,11 @@ func (e *Embeddings) uses(workspaceID string) bool { return e != nil && e.Uses(w
 
 // question is the query of a recall as the endpoint sees it. The nil question is that of a workspace without an endpoint.
 type question struct {
-	client  *embedding.Client
-	query   string
-	running *embedding.Query // nil before send
-	vector  embedding.Vector
+	client      *embedding.Client
+	workspaceID string
+	query       string
+	running     *embedding.Query // nil before send
+	vector      embedding.Vector
 }
 
 // question returns the question that a recall asks, if the workspace uses the endpoint.
@@ -34,7 +35,7 @@ func (e *Embeddings) question(workspaceID, query string) *question {
 	if query == "" || !e.uses(workspaceID) {
 		return nil
 	}
-	return &question{client: e.Client, query: query}
+	return &question{client: e.Client, workspaceID: workspaceID, query: query}
 }
 
 // send sends the question to the endpoint, without the names of speakers, and waits for its vector, without a slot of the task.
@@ -45,7 +46,7 @@ func (q *question) send(ctx context.Context, task *fairshare.Task, speakers []st
 	}
 	outgoing := recall.Outgoing(q.query, speakers)
 	task.Release()
-	q.running = q.client.Query(ctx, outgoing)
+	q.running = q.client.Query(ctx, q.workspaceID, outgoing)
 	q.vector = q.running.Wait()
 }
 

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"keepsake/internal/audit"
+	"keepsake/internal/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/embedding"
 )
@@ -209,7 +211,7 @@ func TestAnInterruptedBackfillContinues(t *testing.T) {
 		if err := e.Backfill(t.Context()); err == nil {
 			t.Error("it was not paused")
 		}
-		b.pass(time.Minute)
+		b.pass(time.Second) // the first pause
 		noError(t, e.Backfill(t.Context()))
 		if n := b.vectors(t); n != len(texts) {
 			t.Errorf("%d vectors are stored", n)
@@ -425,4 +427,80 @@ func TestRecallWorksWithoutItsEndpoint(t *testing.T) {
 	if !nothing.Degraded || len(nothing.Results) != 0 {
 		t.Errorf("an unknown subject: %+v", nothing)
 	}
+}
+
+func TestChangedSubjectsAreFilledAfterThePause(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	m := &model{}
+	e := b.withModel("m", m)
+	e.tell(t, "ada", german[0])
+	noError(t, e.Backfill(t.Context()))
+	m.fail(&embedding.Error{Reason: embedding.Connection})
+	e.tell(t, "ada", german[1])
+	if err := e.FillChanged(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	m.fail(nil)
+	b.pass(time.Second) // the first pause
+	noError(t, e.FillChanged(t.Context()))
+	if n := b.vectors(t); n != 2 {
+		t.Errorf("%d vectors are stored", n)
+	}
+}
+
+func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		m := &model{}
+		e := b.withModel("m", m).with(func(o *memory.Options) {
+			o.Embeddings.Client = embedding.NewClient(embedding.Options{
+				Encoder: m, Model: "m", DailyTexts: 20, Count: b.store.CountEmbedded, Now: b.now, Log: slog.New(slog.DiscardHandler),
+				Workspaces: func() int { return 2 }, After: func(time.Duration) <-chan time.Time { return nil },
+			})
+			o.Embeddings.Uses = func(string) bool { return true }
+			o.Embeddings.Workspaces = func() []string { return []string{"wsp_a", "wsp_b"} }
+		})
+		for i := range 30 {
+			e.tell(t, fmt.Sprintf("person-%d", i%3), fmt.Sprintf("Nummer %d", i))
+		}
+		for _, text := range german[:3] {
+			_, err := e.put(t.Context(), bert, memory.Memory{SubjectID: "ada", Kind: memory.Fact, Text: text})
+			noError(t, err)
+		}
+		if err := e.Backfill(t.Context()); !errors.Is(err, embedding.ErrLimit) {
+			t.Errorf("the back-fill ends with %v", err)
+		}
+		if first, second := m.timesSent("Nummer"), m.timesSent(german[0])+m.timesSent(german[1])+m.timesSent(german[2]); first < 10 || first > 14 || second != 3 {
+			t.Errorf("%d memories of one workspace were sent, %d of the other", first, second)
+		}
+		for _, p := range []*auth.Principal{anna, bert} {
+			found, err := e.Recall(t.Context(), p, memory.RecallQuery{SubjectID: "ada", Query: "Heißgetränk?"})
+			noError(t, err)
+			if found.Degraded {
+				t.Errorf("a query of %s was not sent", p.WorkspaceID)
+			}
+		}
+		rows, _, err := b.AccessLog(t.Context(), anna, "person-0", "", 50)
+		noError(t, err)
+		logged := 0
+		for _, r := range rows {
+			if r.Action == audit.MemoryEmbedded {
+				logged += strings.Count(r.Details, "mem_")
+			}
+		}
+		if sent := m.timesSent("Nummer 0") + m.timesSent("Nummer 3") + m.timesSent("Nummer 6") + m.timesSent("Nummer 9"); logged > 10 || sent > logged {
+			t.Errorf("the access log names %d memories, %d of them at least were sent", logged, sent)
+		}
+		b.pass(24 * time.Hour)
+		for range 2 { // the rest, as far as the next days allow
+			_ = e.Backfill(t.Context())
+			b.pass(24 * time.Hour)
+		}
+		noError(t, e.Backfill(t.Context()))
+		for i := range 30 {
+			if n := m.timesSent(fmt.Sprintf("Nummer %d", i)); n < 1 {
+				t.Errorf("memory %d was never sent", i)
+			}
+		}
+	})
 }

@@ -18,8 +18,9 @@ type vectorStore interface {
 	SubjectsToEmbed(ctx context.Context, workspaceID, model string, after Hash, limit int) ([]Hash, error)
 	// EmbeddingProgress counts the subjects of a workspace, and those that SubjectsToEmbed returns.
 	EmbeddingProgress(ctx context.Context, workspaceID, model string) (EmbeddingProgress, error)
-	// CountEmbedded adds texts to the number that was sent on a day since 1970, unless it would be greater than limit.
-	CountEmbedded(ctx context.Context, day, texts, limit int64) (counted bool, err error)
+	// CountEmbedded lets grant decide on how many texts were sent on a day since 1970: by all workspaces, and by this one beyond
+	// what is free. It adds what grant returns to both numbers, and returns the first of them. No other call comes in between.
+	CountEmbedded(ctx context.Context, day int64, workspaceID string, grant func(texts, own int64) (granted, ownGranted int64)) (granted int64, err error)
 	// EmbeddedOn reads the number of texts of a day.
 	EmbeddedOn(ctx context.Context, day int64) (texts int64, err error)
 }

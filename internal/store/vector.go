@@ -104,29 +104,49 @@ func (s *Store) EmbeddingProgress(ctx context.Context, workspaceID, model string
 	return p, nil
 }
 
-// keptDays is how many days embedding_day contains.
+// keptDays is how many days embedding_day and embedding_share contain.
 const keptDays = 31
 
 // CountEmbedded implements memory.Store.
-func (s *Store) CountEmbedded(ctx context.Context, day, texts, limit int64) (counted bool, err error) {
-	if texts > limit {
-		return false, nil
-	}
+func (s *Store) CountEmbedded(ctx context.Context, day int64, workspaceID string, grant func(texts, own int64) (granted, ownGranted int64)) (granted int64, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO embedding_day (day, texts) VALUES ($1, $2)
-			ON CONFLICT (day) DO UPDATE SET texts = embedding_day.texts + excluded.texts WHERE embedding_day.texts + excluded.texts <= $3`,
-			day, texts, limit)
-		if counted = n > 0; err != nil || !counted {
+		db := s.main.In(ctx)
+		// The write locks the row of the day, so that no one else counts until this one is done.
+		if _, err := db.Exec(ctx, `INSERT INTO embedding_day (day, texts) VALUES ($1, 0) ON CONFLICT (day) DO UPDATE SET texts = embedding_day.texts`, day); err != nil {
 			return err
 		}
-		_, err = s.main.In(ctx).Exec(ctx, `DELETE FROM embedding_day WHERE day < $1`, day-keptDays)
-		return err
+		var texts, own, ownGranted int64
+		err := db.QueryRow(ctx, `
+			SELECT texts, CAST(coalesce((SELECT texts FROM embedding_share WHERE day = $1 AND workspace_id = $2), 0) AS BIGINT)
+			FROM embedding_day WHERE day = $1`, day, workspaceID).Scan(&texts, &own)
+		if err != nil {
+			return err
+		}
+		granted, ownGranted = grant(texts, own)
+		if granted == 0 {
+			return nil
+		}
+		if _, err := db.Exec(ctx, `UPDATE embedding_day SET texts = texts + $2 WHERE day = $1`, day, granted); err != nil {
+			return err
+		}
+		if ownGranted > 0 {
+			_, err := db.Exec(ctx, `INSERT INTO embedding_share (day, workspace_id, texts) VALUES ($1, $2, $3)
+				ON CONFLICT (day, workspace_id) DO UPDATE SET texts = embedding_share.texts + excluded.texts`, day, workspaceID, ownGranted)
+			if err != nil {
+				return err
+			}
+		}
+		for _, table := range []string{"embedding_day", "embedding_share"} {
+			if _, err := db.Exec(ctx, `DELETE FROM `+table+` WHERE day < $1`, day-keptDays); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("count texts that are sent: %w", err)
+		return 0, fmt.Errorf("count texts that are sent: %w", err)
 	}
-	return counted, nil
+	return granted, nil
 }
 
 // EmbeddedOn implements memory.Store.

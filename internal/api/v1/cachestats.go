@@ -143,7 +143,7 @@ type searchIndexesView struct {
 }
 
 type embeddingsView struct {
-	State           string                 `json:"state" enum:"off,ready,paused,limited" doc:"The state is off without an endpoint, paused for a while after failures, and limited when the limit of the day is reached."`
+	State           string                 `json:"state" enum:"off,ready,paused,limited" doc:"The state is off without an endpoint, paused for a while after failures, and limited when the limit of the day, or a workspace's share of it, is reached."`
 	Progress        *embeddingProgressView `json:"progress,omitempty" doc:"The progress is absent without an endpoint, and while the database does not answer."`
 	DailyTexts      int64                  `json:"dailyTexts" doc:"The number of texts that can be sent in a UTC day."`
 	SentMemories    int64                  `json:"sentMemories" doc:"Texts of memories that this process sent since its start."`

@@ -156,7 +156,7 @@ func TestTheDailyLimitOfTheEmbeddingsEndpointIsShown(t *testing.T) {
 	v := admin(t, p)
 	v.post("/console/workspaces/"+p.Workspace+"/embeddings", url.Values{"embeddings": {"true"}}).want(t, 303)
 	awaitEmbeddings(t, c, "the limit is reached", func(e client.EmbeddingState) bool { return e.State == "limited" })
-	v.showsEmbeddings("Embeddings endpoint limited", "The limit of the day is reached")
+	v.showsEmbeddings("Embeddings endpoint limited", "The limit of the day, or the share of a workspace, is reached")
 }
 
 func TestWithoutAnEmbeddingsEndpointTheSwitchSaysSo(t *testing.T) {

@@ -18,6 +18,8 @@ type Options struct {
 	Model      string // its name
 	DailyTexts int64  // how many texts can be sent in a UTC day
 	Count      Count
+	// Workspaces returns how many workspaces use the endpoint; nil for one.
+	Workspaces func() int
 	// Patience is how long a recall waits for the vector of its query; 0 for the constant Patience.
 	Patience time.Duration
 	// After returns a channel that receives after a time; nil for time.After.
@@ -38,9 +40,10 @@ type Client struct {
 	size    int // of the endpoint's vectors; 0 until it has returned one
 	base    *Baseline
 
-	sent     [2]atomic.Int64 // texts of memories, queries
-	failures sync.Map        // Reason → *atomic.Int64
-	late     atomic.Int64    // queries that were answered without a vector
+	memoriesSent, queriesSent atomic.Int64
+
+	failures sync.Map     // Reason → *atomic.Int64
+	late     atomic.Int64 // queries that were answered without a vector
 }
 
 const (
@@ -58,8 +61,11 @@ func NewClient(o Options) *Client {
 	if o.After == nil {
 		o.After = time.After
 	}
+	if o.Workspaces == nil {
+		o.Workspaces = func() int { return 1 }
+	}
 	return &Client{
-		o: o, budget: budget{limit: o.DailyTexts, count: o.Count}, running: make(chan struct{}, maxQueries), queries: circuit{tolerated: tolerated},
+		o: o, budget: budget{limit: o.DailyTexts, count: o.Count, workspaces: o.Workspaces}, running: make(chan struct{}, maxQueries), queries: circuit{tolerated: tolerated},
 	}
 }
 
@@ -85,8 +91,8 @@ type Query struct {
 
 var errImpatient = errors.New("the recall does not wait any longer")
 
-// Query begins a request for the vector of a query. Call Wait.
-func (c *Client) Query(ctx context.Context, text string) *Query {
+// Query begins a request for the vector of a query of a workspace. Call Wait.
+func (c *Client) Query(ctx context.Context, workspaceID, text string) *Query {
 	q := &Query{client: c, done: make(chan Vector, 1)}
 	ctx, q.cancel = context.WithCancelCause(ctx)
 	if c.QueriesPaused() {
@@ -102,7 +108,7 @@ func (c *Client) Query(ctx context.Context, text string) *Query {
 			q.done <- nil
 			return
 		}
-		vectors, err := c.ask(ctx, &c.queries, []string{text}, func() { q.sent.Store(true) })
+		vectors, err := c.ask(ctx, &spender{workspaceID, ForQuery}, []string{text}, func() { q.sent.Store(true) })
 		if err != nil {
 			q.done <- nil
 			return
@@ -131,20 +137,31 @@ func (q *Query) Wait() Vector {
 	}
 }
 
-// Memories returns the vectors of texts, at most MaxBatch. It is nil for a text that the endpoint rejects while it accepts
-// others.
-func (c *Client) Memories(ctx context.Context, texts []string) ([]Vector, error) {
-	vectors, err := c.ask(ctx, &c.texts, texts, func() {})
+// Reserve returns how many of n texts of memories a workspace can send today; ErrLimit if none. They are kept for Memories.
+func (c *Client) Reserve(ctx context.Context, workspaceID string, n int) (int, error) {
+	got, err := c.budget.reserve(ctx, c.o.Now(), spender{workspaceID, ForMemories}, int64(n))
+	return int(got), err
+}
+
+// Exhausted reports whether a workspace can send no more texts of memories today, as far as this process knows.
+func (c *Client) Exhausted(workspaceID string) bool {
+	return c.budget.exhausted(c.o.Now(), spender{workspaceID, ForMemories})
+}
+
+// Memories returns the vectors of texts of a workspace, at most MaxBatch. It is nil for a text that the endpoint rejects while it
+// accepts others.
+func (c *Client) Memories(ctx context.Context, workspaceID string, texts []string) ([]Vector, error) {
+	vectors, err := c.ask(ctx, &spender{workspaceID, ForMemories}, texts, func() {})
 	if err == nil || !rejected(err) {
 		return vectors, err
 	}
 	if len(texts) > 1 { // find the text that is rejected
 		half := len(texts) / 2
-		first, err := c.Memories(ctx, texts[:half])
+		first, err := c.Memories(ctx, workspaceID, texts[:half])
 		if err != nil {
 			return nil, err
 		}
-		second, err := c.Memories(ctx, texts[half:])
+		second, err := c.Memories(ctx, workspaceID, texts[half:])
 		return append(first, second...), err
 	}
 	if err := c.Try(ctx); err != nil { // it rejects everything
@@ -156,13 +173,14 @@ func (c *Client) Memories(ctx context.Context, texts []string) ([]Vector, error)
 // harmless is a text that every model accepts.
 const harmless = "test"
 
-// Try sends fixed texts, which finds out the length of the vectors, the Baseline of the model and whether the endpoint works.
+// Try sends fixed texts, which finds out the length of the vectors, the Baseline of the model and whether the endpoint works. They
+// are no one's, and do not count.
 func (c *Client) Try(ctx context.Context) error {
 	texts := []string{harmless}
 	if c.Baseline() == nil {
 		texts = slices.Concat(questions, statements)
 	}
-	vectors, err := c.ask(ctx, &c.texts, texts, func() {})
+	vectors, err := c.ask(ctx, nil, texts, func() {})
 	if rejected(err) {
 		c.end(ctx, &c.texts, &Error{Reason: Status})
 	}
@@ -186,36 +204,40 @@ func rejected(err error) bool {
 	return ok && e.Reason == Rejected
 }
 
-// ask sends texts and checks the response. It calls sending before it sends them.
-func (c *Client) ask(ctx context.Context, by *circuit, texts []string, sending func()) ([]Vector, error) {
+// ask sends texts of a spender, or the program's own, and checks the response. It calls sending before it sends them.
+func (c *Client) ask(ctx context.Context, of *spender, texts []string, sending func()) ([]Vector, error) {
+	by := &c.texts
+	if of != nil && of.kind == ForQuery {
+		by = &c.queries
+	}
 	c.mu.Lock()
 	begun := by.begin(c.o.Now())
 	c.mu.Unlock()
 	if !begun {
 		return nil, ErrPaused
 	}
-	vectors, err := c.send(ctx, by, texts, sending)
+	vectors, err := c.send(ctx, of, texts, sending)
 	c.end(ctx, by, err)
 	return vectors, err
 }
 
-func (c *Client) send(ctx context.Context, by *circuit, texts []string, sending func()) ([]Vector, error) {
-	counted := int64(len(texts))
-	if texts[0] == questions[0] && len(texts) == len(questions)+len(statements) {
-		counted = 1 // the program's own
-	}
-	if err := c.budget.take(ctx, c.o.Now(), counted); err != nil {
-		return nil, err
+func (c *Client) send(ctx context.Context, of *spender, texts []string, sending func()) ([]Vector, error) {
+	if of != nil {
+		if err := c.budget.take(ctx, c.o.Now(), *of, int64(len(texts))); err != nil {
+			return nil, err
+		}
 	}
 	short := make([]string, len(texts))
 	for i, text := range texts {
 		short[i] = cut(text)
 	}
-	kind := 0
-	if by == &c.queries {
-		kind = 1
+	switch {
+	case of == nil:
+	case of.kind == ForQuery:
+		c.queriesSent.Add(1)
+	default:
+		c.memoriesSent.Add(int64(len(texts)))
 	}
-	c.sent[kind].Add(counted)
 	sending()
 	raw, err := c.o.Encoder.Encode(ctx, short)
 	if err != nil {
@@ -280,20 +302,15 @@ func (c *Client) QueriesPaused() bool {
 	return c.queries.paused(c.o.Now())
 }
 
-// MemoriesPaused returns why no texts of memories are sent now: ErrPaused, ErrLimit or nil.
-func (c *Client) MemoriesPaused() error {
-	now := c.o.Now()
+// MemoriesPaused reports whether no texts of memories are sent now, after failures.
+func (c *Client) MemoriesPaused() bool {
 	c.mu.Lock()
-	paused := c.texts.paused(now)
-	c.mu.Unlock()
-	switch {
-	case c.budget.exhausted(now):
-		return ErrLimit
-	case paused:
-		return ErrPaused
-	}
-	return nil
+	defer c.mu.Unlock()
+	return c.texts.paused(c.o.Now())
 }
+
+// Limited reports whether texts of memories were refused today because of the limit of the day or a workspace's share of it.
+func (c *Client) Limited() bool { return c.budget.limited(c.o.Now()) }
 
 // MemoriesPause returns how long the current pause after failures lasts for texts of memories; 0 if there is none.
 func (c *Client) MemoriesPause() time.Duration {
@@ -316,7 +333,7 @@ type Stats struct {
 
 // Stats returns the numbers of this process.
 func (c *Client) Stats() Stats {
-	s := Stats{Memories: c.sent[0].Load(), Queries: c.sent[1].Load(), Degraded: c.late.Load(), Failures: map[Reason]int64{}}
+	s := Stats{Memories: c.memoriesSent.Load(), Queries: c.queriesSent.Load(), Degraded: c.late.Load(), Failures: map[Reason]int64{}}
 	c.failures.Range(func(reason, n any) bool {
 		s.Failures[reason.(Reason)] = n.(*atomic.Int64).Load()
 		return true

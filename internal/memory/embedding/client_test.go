@@ -66,27 +66,29 @@ func vector(v ...float32) func(context.Context, []string) ([][]float32, error) {
 type bundle struct {
 	*embedding.Client
 	endpoint
-	clock   atomic.Int64 // Unix milliseconds
-	counted map[int64]int64
-	after   chan time.Time // the patience of queries
+	clock      atomic.Int64 // Unix milliseconds
+	counted    map[int64]int64
+	own        map[string]int64 // of the first day
+	workspaces atomic.Int64
+	after      chan time.Time // the patience of queries
 }
 
 func setup(t *testing.T, daily int64) *bundle {
 	t.Helper()
-	b := &bundle{counted: map[int64]int64{}, after: make(chan time.Time)}
+	b := &bundle{counted: map[int64]int64{}, own: map[string]int64{}, after: make(chan time.Time)}
 	b.answer = right
 	b.clock.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
 	b.Client = embedding.NewClient(embedding.Options{
 		Encoder: &b.endpoint, Model: "m", DailyTexts: daily,
-		Count: func(_ context.Context, day, texts, limit int64) (bool, error) {
-			if b.counted[day]+texts > limit {
-				return false, nil
-			}
-			b.counted[day] += texts
-			return true, nil
+		Count: func(_ context.Context, day int64, workspaceID string, grant func(texts, own int64) (int64, int64)) (int64, error) {
+			granted, own := grant(b.counted[day], b.own[workspaceID])
+			b.counted[day] += granted
+			b.own[workspaceID] += own
+			return granted, nil
 		},
-		After: func(time.Duration) <-chan time.Time { return b.after },
-		Now:   func() time.Time { return time.UnixMilli(b.clock.Load()) }, Log: slog.New(slog.DiscardHandler),
+		Workspaces: func() int { return max(1, int(b.workspaces.Load())) },
+		After:      func(time.Duration) <-chan time.Time { return b.after },
+		Now:        func() time.Time { return time.UnixMilli(b.clock.Load()) }, Log: slog.New(slog.DiscardHandler),
 	})
 	return b
 }
@@ -95,7 +97,7 @@ func (b *bundle) pass(d time.Duration) { b.clock.Add(d.Milliseconds()) }
 
 func (b *bundle) ask(t *testing.T) embedding.Vector {
 	t.Helper()
-	return b.Query(t.Context(), "question").Wait()
+	return b.Query(t.Context(), "wsp_a", "question").Wait()
 }
 
 func reasonOf(err error) embedding.Reason {
@@ -108,7 +110,7 @@ func reasonOf(err error) embedding.Reason {
 func TestVectorsAreWholeNumbers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1000)
-	got, err := b.Memories(t.Context(), []string{"abcd", "ab"})
+	got, err := b.Memories(t.Context(), "wsp_a", []string{"abcd", "ab"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestLongVectorsAndTextsAreCut(t *testing.T) {
 	long := make([]float32, 300)
 	long[0], long[299] = 1, 9
 	b.respond(vector(long...))
-	got, err := b.Memories(t.Context(), []string{strings.Repeat("ä", embedding.MaxText)})
+	got, err := b.Memories(t.Context(), "wsp_a", []string{strings.Repeat("ä", embedding.MaxText)})
 	if err != nil || len(got[0]) != embedding.Dimensions || got[0][0] != 127 {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -145,7 +147,7 @@ func TestInvalidVectorsAreRefused(t *testing.T) {
 	} {
 		b := setup(t, 1000)
 		b.respond(func(context.Context, []string) ([][]float32, error) { return answer, nil })
-		if got, err := b.Memories(t.Context(), []string{"text"}); reasonOf(err) != embedding.Answer {
+		if got, err := b.Memories(t.Context(), "wsp_a", []string{"text"}); reasonOf(err) != embedding.Answer {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
 		if b.Model() != "" {
@@ -165,7 +167,7 @@ func TestVectorsOfAnotherLengthAreRefused(t *testing.T) {
 		t.Errorf("a vector of another length was accepted; the model is %q", b.Model())
 	}
 	b.respond(func(context.Context, []string) ([][]float32, error) { return [][]float32{{1, 2, 3}, {1, 2}}, nil })
-	if _, err := b.Memories(t.Context(), []string{"a", "b"}); reasonOf(err) != embedding.Answer {
+	if _, err := b.Memories(t.Context(), "wsp_a", []string{"a", "b"}); reasonOf(err) != embedding.Answer {
 		t.Errorf("two lengths in a response: %v", err)
 	}
 }
@@ -180,7 +182,7 @@ func TestARecallWaitsAShortTime(t *testing.T) {
 			close(canceled)
 			return nil, &embedding.Error{Reason: embedding.Timeout}
 		})
-		q := b.Query(t.Context(), "question")
+		q := b.Query(t.Context(), "wsp_a", "question")
 		synctest.Wait() // the endpoint is working on it
 		go func() { b.after <- time.Time{} }()
 		if q.Wait() != nil || !q.Sent() {
@@ -204,7 +206,7 @@ func TestACallerThatGoesAwayIsNoFailure(t *testing.T) {
 		})
 		for range 5 {
 			ctx, cancel := context.WithCancel(t.Context())
-			q := b.Query(ctx, "question")
+			q := b.Query(ctx, "wsp_a", "question")
 			synctest.Wait()
 			cancel()
 			if q.Wait() != nil {
@@ -230,7 +232,7 @@ func TestFailuresPauseQueries(t *testing.T) {
 	if n := b.count(); n != 3 || !b.QueriesPaused() {
 		t.Fatalf("%d requests were sent before a pause", n)
 	}
-	if q := b.Query(t.Context(), "question"); q.Wait() != nil || q.Sent() {
+	if q := b.Query(t.Context(), "wsp_a", "question"); q.Wait() != nil || q.Sent() {
 		t.Error("a query was sent in a pause")
 	}
 	for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} { // each with one attempt after it
@@ -260,7 +262,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	b := setup(t, 1000)
 	b.respond(fails(embedding.Throttled, 90*time.Second))
 	b.ask(t)
-	if _, err := b.Memories(t.Context(), []string{"text"}); err == nil || b.MemoriesPause() != 90*time.Second {
+	if _, err := b.Memories(t.Context(), "wsp_a", []string{"text"}); err == nil || b.MemoriesPause() != 90*time.Second {
 		t.Errorf("%v, and a pause of %s", err, b.MemoriesPause())
 	}
 	b.pass(89 * time.Second)
@@ -290,7 +292,7 @@ func TestOneRejectedTextDoesNotStopOthers(t *testing.T) {
 		}
 		return right(ctx, texts)
 	})
-	got, err := b.Memories(t.Context(), []string{"one", "two", "bad", "four", "five"})
+	got, err := b.Memories(t.Context(), "wsp_a", []string{"one", "two", "bad", "four", "five"})
 	if err != nil || len(got) != 5 {
 		t.Fatalf("%d vectors, %v", len(got), err)
 	}
@@ -299,7 +301,7 @@ func TestOneRejectedTextDoesNotStopOthers(t *testing.T) {
 			t.Errorf("vector %d: %v", i, v)
 		}
 	}
-	if b.MemoriesPaused() != nil {
+	if b.MemoriesPaused() {
 		t.Error("it is paused")
 	}
 }
@@ -312,10 +314,10 @@ func TestAnEndpointThatRejectsEverythingIsPaused(t *testing.T) {
 	for i := range texts {
 		texts[i] = "text"
 	}
-	if _, err := b.Memories(t.Context(), texts); err == nil {
+	if _, err := b.Memories(t.Context(), "wsp_a", texts); err == nil {
 		t.Fatal("no error")
 	}
-	if n := b.count(); n != 8 || !errors.Is(b.MemoriesPaused(), embedding.ErrPaused) {
+	if n := b.count(); n != 8 || !b.MemoriesPaused() {
 		t.Errorf("%d requests, %v", n, b.MemoriesPaused())
 	}
 }
@@ -324,14 +326,20 @@ func TestTextsOfADayAreLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 70)
 	texts := make([]string, 60)
-	if _, err := b.Memories(t.Context(), texts); err != nil {
+	if _, err := b.Memories(t.Context(), "wsp_a", texts); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Memories(t.Context(), texts); !errors.Is(err, embedding.ErrLimit) || !errors.Is(b.MemoriesPaused(), embedding.ErrLimit) {
+	if n, err := b.Reserve(t.Context(), "wsp_a", 60); n != 3 || err != nil || b.Exhausted("wsp_a") {
+		t.Fatalf("%d more fit, %v", n, err)
+	}
+	if _, err := b.Memories(t.Context(), "wsp_a", texts[:3]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Memories(t.Context(), "wsp_a", texts[:1]); !errors.Is(err, embedding.ErrLimit) || !b.Exhausted("wsp_a") || !b.Limited() {
 		t.Fatalf("beyond the limit: %v", err)
 	}
-	for i := range 20 { // single texts still fit
-		if got := b.ask(t) != nil; got != (i < 10) {
+	for i := range 20 { // queries have a reserve
+		if got := b.ask(t) != nil; got != (i < 7) {
 			t.Errorf("query %d got a vector: %v", i+1, got)
 		}
 	}
@@ -339,8 +347,58 @@ func TestTextsOfADayAreLimited(t *testing.T) {
 		t.Errorf("the numbers are %+v", n)
 	}
 	b.pass(12 * time.Hour)
-	if b.ask(t) == nil || b.MemoriesPaused() != nil {
+	if b.ask(t) == nil || b.MemoriesPaused() || b.Exhausted("wsp_a") || b.Limited() {
 		t.Error("the next day has no texts")
+	}
+}
+
+func TestAWorkspaceLeavesOthersTheirShare(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 100)
+	b.workspaces.Store(2)
+	send := func(workspaceID string) (sent int) {
+		for {
+			n, err := b.Reserve(t.Context(), workspaceID, embedding.MaxBatch)
+			if errors.Is(err, embedding.ErrLimit) {
+				return sent
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Memories(t.Context(), workspaceID, make([]string, n)); err != nil {
+				t.Fatal(err)
+			}
+			sent += n
+		}
+	}
+	if first, second := send("wsp_a"), send("wsp_b"); first != 70 || second != 20 {
+		t.Errorf("the first workspace sent %d texts, the second %d", first, second)
+	}
+	if !b.Exhausted("wsp_a") || !b.Exhausted("wsp_b") {
+		t.Error("a workspace has more")
+	}
+	for _, workspaceID := range []string{"wsp_a", "wsp_b"} {
+		if b.Query(t.Context(), workspaceID, "question").Wait() == nil {
+			t.Errorf("a query of %s got no vector", workspaceID)
+		}
+	}
+	b.workspaces.Store(1)
+	if b.Exhausted("wsp_a") {
+		t.Error("the share did not grow with the number of workspaces")
+	}
+}
+
+func TestSentencesOfTheProgramDoNotCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1)
+	if err := b.Try(t.Context()); err != nil || b.Baseline() == nil {
+		t.Fatalf("%v, %v", b.Baseline(), err)
+	}
+	if b.ask(t) == nil {
+		t.Error("the program's own sentences used the limit")
+	}
+	if n := b.Stats(); n.Memories != 0 || n.Queries != 1 {
+		t.Errorf("the numbers are %+v", n)
 	}
 }
 
@@ -355,7 +413,7 @@ func TestQueriesAreFewAtATime(t *testing.T) {
 		})
 		var queries []*embedding.Query
 		for range 40 {
-			queries = append(queries, b.Query(t.Context(), "question"))
+			queries = append(queries, b.Query(t.Context(), "wsp_a", "question"))
 		}
 		synctest.Wait()
 		if n := b.count(); n != 16 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,31 +169,60 @@ func testVector(t *testing.T, setup setup) {
 		want(vectorModel, 0, 10, 1, 2)
 	})
 
-	t.Run("TextsOfADayAreCountedUpToALimit", func(t *testing.T) {
+	t.Run("TextsOfADayAreCountedAsGranted", func(t *testing.T) {
 		s := setup(t)
 		for _, step := range []struct {
-			day, texts, limit int64
-			want              bool
-			total             int64
+			day                int64
+			workspaceID        string
+			granted, own       int64
+			wantTexts, wantOwn int64 // before
 		}{
-			{20000, 11, 10, false, 0},
-			{20000, 6, 10, true, 6},
-			{20000, 5, 10, false, 6},
-			{20000, 4, 10, true, 10},
-			{20001, 1, 10, true, 1},
-			{20000, 1, 20, true, 11},
-			{20040, 1, 10, true, 1},
+			{20000, "wsp_a", 6, 0, 0, 0},
+			{20000, "wsp_a", 4, 3, 6, 0},
+			{20000, "wsp_b", 0, 0, 10, 0},
+			{20000, "wsp_b", 2, 2, 10, 0},
+			{20000, "wsp_a", 1, 1, 12, 3},
+			{20000, "wsp_a", 0, 0, 13, 4},
+			{20001, "wsp_a", 1, 0, 0, 0},
+			{20040, "wsp_a", 1, 1, 0, 0},
 		} {
-			got, err := s.CountEmbedded(t.Context(), step.day, step.texts, step.limit)
+			got, err := s.CountEmbedded(t.Context(), step.day, step.workspaceID, func(texts, own int64) (int64, int64) {
+				if texts != step.wantTexts || own != step.wantOwn {
+					t.Errorf("%+v: %d texts were counted, %d as its own", step, texts, own)
+				}
+				return step.granted, step.own
+			})
 			noError(t, err)
 			total, err := s.EmbeddedOn(t.Context(), step.day)
 			noError(t, err)
-			if got != step.want || total != step.total {
+			if got != step.granted || total != step.wantTexts+step.granted {
 				t.Errorf("%+v: counted %v, now %d", step, got, total)
 			}
 		}
 		if old, err := s.EmbeddedOn(t.Context(), 20001); err != nil || old != 0 {
 			t.Errorf("the number of an old day is %d, %v", old, err)
+		}
+	})
+
+	t.Run("TextsCountedAtOnceStayWithinTheLimit", func(t *testing.T) {
+		s := setup(t)
+		var counting sync.WaitGroup
+		for range 8 {
+			counting.Go(func() {
+				for range 5 {
+					_, err := s.CountEmbedded(t.Context(), 20000, "wsp_a", func(texts, _ int64) (int64, int64) {
+						n := min(3, 50-texts)
+						return n, n
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		counting.Wait()
+		if total, err := s.EmbeddedOn(t.Context(), 20000); err != nil || total != 50 {
+			t.Errorf("%d texts are counted, %v", total, err)
 		}
 	})
 }
