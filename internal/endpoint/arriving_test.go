@@ -1,7 +1,6 @@
 package endpoint_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -286,6 +285,10 @@ func TestABodyOfManyItemsIsCopiedWhole(t *testing.T) {
 	}
 }
 
+// ofItem reports whether the error of a body that is read whole is that of an item if the body arrives in pieces: an unpaired
+// surrogate fails its item alone.
+func ofItem(said string) bool { return strings.Contains(said, "unpaired surrogate") }
+
 // A generated and damaged body gives the same result, whether it arrives in pieces or is read whole.
 func TestABodyThatArrivesIsLikeOneThatIsRead(t *testing.T) {
 	t.Parallel()
@@ -294,7 +297,7 @@ func TestABodyThatArrivesIsLikeOneThatIsRead(t *testing.T) {
 		body := damaged(t, manyPlacesBody(t))
 		chunk := rapid.IntRange(1, 300).Draw(t, "chunk")
 		got := placesSaid(bindFrom(arriving, &slowly{body, chunk}))
-		if want := placesSaid(bindFrom(whole, strings.NewReader(body))); got != want {
+		if want := placesSaid(bindFrom(whole, strings.NewReader(body))); got != want && !ofItem(want) {
 			t.Fatalf("%s\ngot  %s\nwant %s", body, got, want)
 		}
 	})
@@ -329,11 +332,8 @@ func FuzzBindItems(f *testing.F) {
 	}
 	arriving, whole := placesOperations()
 	f.Fuzz(func(t *testing.T, body []byte, chunk int) {
-		if bytes.Contains(body, []byte(`\u`)) {
-			return // an unpaired surrogate in an item is this item's error in one, and that of the body in the other
-		}
 		got := placesSaid(bindFrom(arriving, &slowly{string(body), max(1, chunk)}))
-		if want := placesSaid(bindFrom(whole, strings.NewReader(string(body)))); got != want {
+		if want := placesSaid(bindFrom(whole, strings.NewReader(string(body)))); got != want && !ofItem(want) {
 			t.Fatalf("%q\ngot  %s\nwant %s", body, got, want)
 		}
 	})

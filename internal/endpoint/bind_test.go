@@ -72,7 +72,8 @@ func TestABodyIsBoundWithItsDefaults(t *testing.T) {
 		"NullMeansNone": `{"title":"t","weight":0,"ratio":null,"where":null,"expiresAt":null}`,
 		"NullMeansNoneForAllKindsOfMembers": `{"title":"t","weight":0,"text":null,"tags":null,"pinned":null,"kind":null,"colour":null,` +
 			`"byName":{"x":null},"metadata":{"a":null},"link":null,"later":null,"places":null}`,
-		"AWordWithANull": `{"title":"null","weight":0}`,
+		"AWordWithANull":          `{"title":"null","weight":0}`,
+		"NullAfterAByteOrderMark": "\ufeff" + `{"title":"t","weight":0,"text":null}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +87,18 @@ func TestABodyIsBoundWithItsDefaults(t *testing.T) {
 				t.Errorf("got %+v and copied %s", in, copied.String())
 			}
 		})
+	}
+}
+
+func TestAnIntegerCanHaveAFractionOfZeros(t *testing.T) {
+	t.Parallel()
+	op := operation(t, notes(new(echo)), "listNotes")
+	b, err := op.Bind(request(op, "q=a&limit=5.00", ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := b.Input().(*listNotes); in.Limit != 5 {
+		t.Errorf("got %+v", in)
 	}
 }
 
@@ -170,6 +183,8 @@ func TestAWrongParameterIsRefused(t *testing.T) {
 		"Signed":             {"q=a&limit=%2B5", "limit", problem.Type},
 		"LeadingZero":        {"q=a&limit=05", "limit", problem.Type},
 		"Fraction":           {"q=a&limit=1.5", "limit", problem.Type},
+		"Point":              {"q=a&limit=1.", "limit", problem.Type},
+		"NoWholeNumber":      {"q=a&limit=.0", "limit", problem.Type},
 		"TooSmall":           {"q=a&limit=0", "limit", problem.TooSmall},
 		"TooLarge":           {"q=a&limit=201", "limit", problem.TooLargeVal},
 		"BeyondAnInteger":    {"q=a&limit=99999999999999999999", "limit", problem.TooLargeVal},

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/wire"
 )
 
 // outline says which members a JSON text has and where it has null, which a decoded value does not show.
@@ -23,6 +25,7 @@ var (
 
 // outlineOf reads the outline of data, which was decoded without error as a value of shape s.
 func outlineOf(data []byte, s *shape) *outline {
+	data = bytes.TrimPrefix(data, wire.ByteOrderMark)
 	return s.outline(jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true)))
 }
 

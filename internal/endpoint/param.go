@@ -111,6 +111,10 @@ func (s *shape) parse(v reflect.Value, text string) *fault {
 		}
 		v.SetBool(text == "true")
 	case integerKind:
+		// 5.0 is an integer, as in a body.
+		if whole, fraction, ok := strings.Cut(text, "."); ok && fraction != "" && strings.Trim(fraction, "0") == "" {
+			text = whole
+		}
 		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
 		if f := numberFault(err, text); f != nil {
 			return f

@@ -161,7 +161,7 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 			}
 			schema.AdditionalProperties = &huma.Schema{AnyOf: scalar}
 		} else if of, ok := schema.AdditionalProperties.(*huma.Schema); ok {
-			schema.AdditionalProperties = c.refined(of, s.item)
+			schema.AdditionalProperties = nullable(c.refined(of, s.item), c.shapes.side == asked) // an entry of null is absent
 		}
 	}
 	if m.once {

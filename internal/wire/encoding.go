@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// byteOrderMark is what some programs write in front of UTF-8. It is passed over before a JSON text and before lines.
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// ByteOrderMark is what some programs write in front of UTF-8. It is passed over before a JSON text and before lines.
+var ByteOrderMark = []byte("\xef\xbb\xbf")
 
 // encodingOf returns what a text that is not UTF-8 looks like, or "" if it is UTF-8.
 func encodingOf(text []byte) string {

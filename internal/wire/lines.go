@@ -52,7 +52,7 @@ func (l *Lines) line() ([]byte, error) {
 		return nil, err
 	}
 	if l.number++; l.number == 1 {
-		part = bytes.TrimPrefix(part, byteOrderMark)
+		part = bytes.TrimPrefix(part, ByteOrderMark)
 	}
 	if err == nil || err == io.EOF {
 		return l.bounded(part)

@@ -35,7 +35,7 @@ var surrogates = jsontext.AllowInvalidUTF8(true)
 
 // Array returns the values of a JSON array. They are syntactically correct, but otherwise not checked: Decode does that for each.
 func Array(data []byte) ([]Value, error) {
-	data = bytes.TrimPrefix(data, byteOrderMark)
+	data = bytes.TrimPrefix(data, ByteOrderMark)
 	if blank(data) {
 		return nil, errEmpty
 	}
@@ -85,9 +85,9 @@ func DecodeRead(in io.Reader, v any, items Items) (rest []byte, err error) {
 
 // withoutMark returns a reader that passes over a byte order mark.
 func withoutMark(in io.Reader) io.Reader {
-	first := make([]byte, len(byteOrderMark))
+	first := make([]byte, len(ByteOrderMark))
 	n, err := io.ReadFull(in, first)
-	begin := bytes.NewReader(bytes.TrimPrefix(first[:n], byteOrderMark))
+	begin := bytes.NewReader(bytes.TrimPrefix(first[:n], ByteOrderMark))
 	switch {
 	case err == nil:
 		return io.MultiReader(begin, in)

@@ -31,7 +31,7 @@ func Decode(data []byte, v any) error { return decode(data, v, "body") }
 func DecodeLine(data []byte, v any) error { return decode(data, v, "line") }
 
 func decode(data []byte, v any, what string) error {
-	data = bytes.TrimPrefix(data, byteOrderMark)
+	data = bytes.TrimPrefix(data, ByteOrderMark)
 	if blank(data) {
 		return errEmpty
 	}
