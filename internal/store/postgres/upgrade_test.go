@@ -288,7 +288,7 @@ func TestStartRecordsTheOldestVersion(t *testing.T) {
 		t.Error(err)
 	}
 	var oldest int64
-	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 24 {
+	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 26 {
 		t.Errorf("oldest is %d, %v", oldest, err)
 	}
 }
