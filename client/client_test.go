@@ -254,7 +254,7 @@ func TestAnImportIsCutAtLineEndsAndItsPartsAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := client.Import{Errors: []client.ImportError{}}
+		want := client.Import{Errors: []client.ImportError{}, Issues: []client.ImportIssue{}}
 		var texts []string
 		for i, line := range lines {
 			switch line {
@@ -337,7 +337,7 @@ func TestAFailedPartIsTheEndAndSaysFromWhichLine(t *testing.T) {
 		{401, "", `{"error":"api_key_revoked","message":"This API key has been revoked."}`},
 	}}
 	got, err := serve(t, s).ImportDocuments(t.Context(), strings.NewReader(strings.Repeat("{}\n", partLines+1)), nil)
-	want := fmt.Sprintf("from line %d: This API key has been revoked.", partLines+1)
+	want := fmt.Sprintf("the lines before line %d were sent, and the rest was not: This API key has been revoked.", partLines+1)
 	if err == nil || err.Error() != want || got.Created != partLines {
 		t.Errorf("got %+v, %v", got, err)
 	}

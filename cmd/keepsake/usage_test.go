@@ -46,7 +46,7 @@ func TestUsageIsPrintedAsATable(t *testing.T) {
 		Top:     []client.RankedUsage{{Group: group, Requests: 3, Errors: 1, P99Ms: &p99}},
 		Series:  &client.UsageSeries{Interval: "hour", Series: []client.GroupSeries{{Group: group, Points: points(1, 0, 2)}}},
 	})
-	const want = `0001-01-01 00:00 to 0001-01-01 00:00, by hour
+	const want = `0001-01-01 00:00 UTC to 0001-01-01 00:00 UTC, by hour
 3 requests by 1 key: 1 error, 0 requests over a limit
 Half of them took at most 1.2 ms, 99 % of them at most 20.0 ms.
 Quotas: 7 of 5000 used today, 9 used this month
