@@ -470,7 +470,8 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 		if err := e.Backfill(t.Context()); !errors.Is(err, embedding.ErrLimit) {
 			t.Errorf("the back-fill ends with %v", err)
 		}
-		if first, second := m.timesSent("Nummer"), m.timesSent(german[0])+m.timesSent(german[1])+m.timesSent(german[2]); first < 10 || first > 14 || second != 3 {
+		first, second := m.timesSent("Nummer"), m.timesSent(german[0])+m.timesSent(german[1])+m.timesSent(german[2])
+		if first < 10 || first > 14 || second != 3 {
 			t.Errorf("%d memories of one workspace were sent, %d of the other", first, second)
 		}
 		for _, p := range []*auth.Principal{anna, bert} {
@@ -488,8 +489,8 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 				logged += strings.Count(r.Details, "mem_")
 			}
 		}
-		if sent := m.timesSent("Nummer 0") + m.timesSent("Nummer 3") + m.timesSent("Nummer 6") + m.timesSent("Nummer 9"); logged > 10 || sent > logged {
-			t.Errorf("the access log names %d memories, %d of them at least were sent", logged, sent)
+		if sent := m.timesSent("Nummer 0") + m.timesSent("Nummer 3") + m.timesSent("Nummer 6") + m.timesSent("Nummer 9"); logged > first || sent > logged {
+			t.Errorf("the access log of a person names %d memories, %d of them at least were sent, and %d of the workspace", logged, sent, first)
 		}
 		b.pass(24 * time.Hour)
 		for range 2 { // the rest, as far as the next days allow
