@@ -1,5 +1,7 @@
 package api
 
+//lint:file-ignore SA1019 net/http cannot wrap a connection between TLS and HTTP/2; docs/decisions/0048 says when this can go.
+
 import (
 	"context"
 	"crypto/tls"

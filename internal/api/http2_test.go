@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 A connection of its own is needed for each client.
+
 package api_test
 
 import (

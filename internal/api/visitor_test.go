@@ -44,6 +44,7 @@ func TestAnAddressCannotFloodWhatIsFree(t *testing.T) {
 		if w.Code != 429 || wait == "" || !strings.Contains(body, `"policy":"anonymous"`) || !strings.Contains(body, "try again in "+wait+" seconds") {
 			t.Errorf("%s: got %d, Retry-After %q, %s", path, w.Code, wait, body)
 		}
+		//lint:ignore SA1008 The server writes the header in this spelling.
 		if got := w.Header()["X-RateLimit-Remaining"]; len(got) != 1 || got[0] == "0" {
 			t.Errorf("%s: X-RateLimit-Remaining is %q, want the anonymous tier's", path, got)
 		}

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
 	"keepsake/internal/document"
 	"keepsake/internal/idempotency"
-	"keepsake/internal/limit"
 	"keepsake/internal/memory"
 	"keepsake/internal/problem"
 	"keepsake/internal/store"
@@ -247,8 +245,4 @@ func testStorage(t *testing.T, setup setup) {
 		noError(t, s.PruneAnswers(ctx(t), after(time.Hour)))
 		wantStored(t, s, "wsp_a", 0)
 	})
-}
-
-func tierOf(name string, revision int64) *account.Tier {
-	return &account.Tier{Tier: limit.Tier{Name: name, RequestsPerMinute: 1, Daily: 2, Monthly: 3}, Revision: revision}
 }
