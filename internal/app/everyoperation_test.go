@@ -64,6 +64,7 @@ func fitting(p *apitest.Place, op *endpoint.Operation) credential {
 // visit sends a request for an operation, without query or body.
 func visit(h http.Handler, op *endpoint.Operation, query string, sent ...credential) *http.Response {
 	r := httptest.NewRequest(op.Method, pathParameter.ReplaceAllString(op.Route(max(op.Since, 1)), "x")+query, nil)
+	r.Host = "localhost" // the backend surface of a loopback listener takes no other name
 	for _, c := range sent {
 		r.Header.Set(c.name, c.value)
 	}

@@ -3,9 +3,11 @@ package app_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,10 +95,13 @@ func TestRequestsAndTheirStatementsAreTraced(t *testing.T) {
 			t.Errorf("the span %s belongs to the trace %s", s.Name, s.TraceID)
 		}
 	}
-	for _, want := range []string{"GET /api/v1/documents", "GET /api/v1/memories/subjects/{subjectId}", "GET /livez", "POST /ai/recall", "SELECT document"} {
+	for _, want := range []string{"GET /api/v1/documents", "GET /api/v1/memories/subjects/{subjectId}", "POST /ai/recall", "SELECT document"} {
 		if names[want] != 1 {
 			t.Errorf("%d spans %s, want 1; all are %v", names[want], want, names)
 		}
+	}
+	if n := names["GET /livez"]; n != 0 {
+		t.Errorf("%d spans of a probe, which checks no credential", n)
 	}
 	for _, s := range c.spans {
 		root := s
@@ -127,6 +132,39 @@ func TestRequestsAndTheirStatementsAreTraced(t *testing.T) {
 	}
 	if want := []string{"primary", "primary", "backend", "ai"}; !slices.Equal(surfaces, want) {
 		t.Errorf("the caller's request ID is in lines of %q, want %q:\n%s", surfaces, want, log.String())
+	}
+}
+
+// A client without a credential does not decide that a request is traced, unless a trusted proxy passes that on.
+func TestTrustedProxyDecidesThatAProbeIsTraced(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		c := newCollector(t)
+		t.Run(fmt.Sprintf("trusted %v", trusted), func(t *testing.T) {
+			p := apptest.Start(t, apptest.With(func(cfg *config.Config) {
+				cfg.Tracing.Endpoint, cfg.Tracing.Headers, cfg.Tracing.Sample = c.URL, "Authorization=Bearer%20of%20the%20collector", 0
+				if trusted {
+					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+				}
+			}))
+			hit(t, p.BackendURL+"/livez", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+			hit(t, p.BackendURL+"/livez", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4737-00f067aa0ba902b7-00")
+		})
+		var traces []string // the program has stopped, so all are there
+		c.mu.Lock()
+		for _, s := range c.spans {
+			if s.Name == "GET /livez" {
+				traces = append(traces, s.TraceID)
+			}
+		}
+		c.mu.Unlock()
+		var want []string
+		if trusted {
+			want = []string{"4bf92f3577b34da6a3ce929d0e0e4736"}
+		}
+		if !slices.Equal(traces, want) {
+			t.Errorf("trusted %v: the traces %q are exported, want %q", trusted, traces, want)
+		}
 	}
 }
 
