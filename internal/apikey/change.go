@@ -17,14 +17,15 @@ import (
 
 // Change is a change of a key. A nil field stays as it is.
 type Change struct {
-	Name       *string
-	Scopes     *auth.Scopes
-	Expiry     *Expiry
-	RateLimit  *RateLimit
-	Quota      *Quota // with both nil: no quota of its own; with one nil: see Service.Change
-	AllowedIPs *[]netip.Prefix
-	Metadata   *map[string]any // merged by name: a nil value removes an entry, and a nil map removes all
-	Disabled   *bool
+	Name                     *string
+	Scopes                   *auth.Scopes
+	Expiry                   *Expiry
+	RateLimit                *RateLimit
+	Quota                    *Quota // with both nil: no quota of its own; with one nil: see Service.Change
+	KeepsDaily, KeepsMonthly bool   // that quota stays as it is, whatever Quota contains
+	AllowedIPs               *[]netip.Prefix
+	Metadata                 *map[string]any // merged by name: a nil value removes an entry, and a nil map removes all
+	Disabled                 *bool
 }
 
 // Expiry is a new expiry of a key; nil is never.
@@ -38,8 +39,8 @@ const maxRevival = 30 * 24 * time.Hour
 
 // Change changes a key. It returns problem.RevisionMismatch if ifRevision does not allow the stored revision,
 // problem.Conflicts if the key is revoked or expired too long ago, and otherwise the errors of Create. p must have all
-// scopes that the key has after the change. If a calling key sets one of the two quotas and leaves out the other, the
-// other is its own.
+// scopes that the key has after the change. If a calling key changes the quotas and only one of them is left, the other
+// is its own.
 func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, c Change) (*Record, error) {
 	now := s.stamp()
 	tier, err := s.tier(p.WorkspaceID)
@@ -133,7 +134,12 @@ func (c *Change) apply(k *APIKey, p *auth.Principal, caller *APIKey, now time.Ti
 		k.RequestsPerMinute = c.RateLimit.RequestsPerMinute
 	}
 	if c.Quota != nil {
-		k.Daily, k.Monthly = c.Quota.Daily, c.Quota.Monthly
+		if !c.KeepsDaily {
+			k.Daily = c.Quota.Daily
+		}
+		if !c.KeepsMonthly {
+			k.Monthly = c.Quota.Monthly
+		}
 		if removed := k.Daily == nil && k.Monthly == nil; caller != nil && !removed {
 			k.Daily, k.Monthly = firstNonNil(k.Daily, caller.Daily), firstNonNil(k.Monthly, caller.Monthly)
 		}

@@ -52,8 +52,8 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 
 	change := op("changeAPIKey", "PATCH", "/api-keys/{id}", "Change an API key",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeLimitReached, problem.CodeRevisionMismatch)
-	change.Description = "Fields that are omitted do not change. A field that is sent replaces the whole old value. A key that expired less than" +
-		" 30 days ago becomes active again if expiresAt is moved into the future. Revoked keys cannot be changed. A key can " +
+	change.Description = "Fields that are omitted do not change, nor do members of rateLimit, quota and metadata that are omitted. scopes and" +
+		" allowedIps replace the whole old list. A key that expired less than 30 days ago becomes active again if expiresAt is moved into the future. Revoked keys cannot be changed. A key can " +
 		"change keys, including itself, within its own scopes, expiresAt, allowedIps, quota and rateLimit only. A wider value " +
 		"is refused with 403 and named in details.field."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeAPIKey) (*oneAPIKey, error) {
@@ -149,13 +149,14 @@ type newAPIKey struct {
 	WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace of the new key. The default is the caller's workspace. Only operators can send it."`
 }
 
+// rateLimitPart and quotaPart are of new keys, where null means absent, and of changes, where it removes.
 type rateLimitPart struct {
-	RequestsPerMinute *int64 `json:"requestsPerMinute" minimum:"1"`
+	RequestsPerMinute wire.Optional[int64] `json:"requestsPerMinute" minimum:"1"`
 }
 
 type quotaPart struct {
-	Daily   *int64 `json:"daily" minimum:"1" maximum:"100000000000"`
-	Monthly *int64 `json:"monthly" minimum:"1" maximum:"100000000000"`
+	Daily   wire.Optional[int64] `json:"daily" minimum:"1" maximum:"100000000000"`
+	Monthly wire.Optional[int64] `json:"monthly" minimum:"1" maximum:"100000000000"`
 }
 
 func (n *newAPIKey) draft() (apikey.Draft, error) {
@@ -164,10 +165,10 @@ func (n *newAPIKey) draft() (apikey.Draft, error) {
 		Metadata: n.Metadata, WorkspaceID: textOrEmpty(n.WorkspaceID),
 	}
 	if n.RateLimit != nil {
-		d.RequestsPerMinute = n.RateLimit.RequestsPerMinute
+		d.RequestsPerMinute = n.RateLimit.RequestsPerMinute.Pointer()
 	}
 	if n.Quota != nil {
-		d.Quota = apikey.Quota{Daily: n.Quota.Daily, Monthly: n.Quota.Monthly}
+		d.Quota = apikey.Quota{Daily: n.Quota.Daily.Pointer(), Monthly: n.Quota.Monthly.Pointer()}
 	}
 	var err error
 	if d.Scopes, err = scopesOf(n.Scopes); err != nil {
@@ -187,7 +188,7 @@ type changeAPIKey struct {
 		Scopes     wire.Optional[[]string]            `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
 		ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt" doc:"The time at which the key expires. null means that it does not expire."`
 		RateLimit  wire.Optional[rateLimitPart]       `json:"rateLimit" doc:"The key's own limit per minute. null means that the tier's limit applies, also after it changes."`
-		Quota      wire.Optional[quotaPart]           `json:"quota" doc:"The key's own quotas. null means that it has none."`
+		Quota      wire.Optional[quotaPart]           `json:"quota" doc:"The key's own quotas. null means that it has none, and null for one of them removes that one."`
 		AllowedIPs wire.Optional[[]string]            `json:"allowedIps" maxItems:"32" format:"cidr" doc:"The networks that the key can be used from. null, like an empty list, means that the key can be used from anywhere."`
 		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
 		Disabled   wire.Optional[bool]                `json:"disabled" nullable:"false" doc:"Whether the key is disabled. A disabled key is refused until it is enabled again."`
@@ -207,11 +208,12 @@ func (in *changeAPIKey) change() (c apikey.Change, err error) {
 	if b.ExpiresAt.Set {
 		c.Expiry = &apikey.Expiry{At: b.ExpiresAt.Pointer().Moment()}
 	}
-	if b.RateLimit.Set {
-		c.RateLimit = &apikey.RateLimit{RequestsPerMinute: b.RateLimit.Value.RequestsPerMinute}
+	if perMinute := &b.RateLimit.Value.RequestsPerMinute; b.RateLimit.Null || perMinute.Set {
+		c.RateLimit = &apikey.RateLimit{RequestsPerMinute: perMinute.Pointer()}
 	}
-	if b.Quota.Set {
-		c.Quota = &apikey.Quota{Daily: b.Quota.Value.Daily, Monthly: b.Quota.Value.Monthly}
+	if q := &b.Quota.Value; b.Quota.Null || q.Daily.Set || q.Monthly.Set {
+		c.Quota = &apikey.Quota{Daily: q.Daily.Pointer(), Monthly: q.Monthly.Pointer()}
+		c.KeepsDaily, c.KeepsMonthly = !b.Quota.Null && !q.Daily.Set, !b.Quota.Null && !q.Monthly.Set
 	}
 	if b.AllowedIPs.Set {
 		prefixes, err := prefixesOf(b.AllowedIPs.Value)

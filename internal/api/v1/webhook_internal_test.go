@@ -32,7 +32,10 @@ func TestWebhooksOfferEveryEvent(t *testing.T) {
 		{reflect.TypeFor[listDeliveries](), "Event", append(slices.Clone(all), string(event.Ping))},
 	} {
 		field, ok := c.in.FieldByName(c.field)
-		if diff := cmp.Diff(c.want, strings.Split(field.Tag.Get("enum"), ",")); !ok || diff != "" {
+		got := strings.Split(field.Tag.Get("enum"), ",")
+		slices.Sort(got) // event.Types is in the order of stored bits
+		slices.Sort(c.want)
+		if diff := cmp.Diff(c.want, got); !ok || diff != "" {
 			t.Errorf("%s of %v: %s", c.field, c.in, diff)
 		}
 	}

@@ -240,10 +240,17 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		{object{}, nil},
 		{object{"name": "renamed"}, object{"name": "renamed"}},
 		{object{"scopes": []string{"write", "read"}}, object{"scopes": []any{"read", "write"}}},
-		{object{"quota": object{"daily": 6}}, object{"quota": object{"daily": 6.0, "monthly": nil}}},
-		{object{"quota": nil, "metadata": object{"c": 1}}, object{"quota": nil, "metadata": object{"c": 1.0}}},
+		{object{"quota": object{"daily": 6}}, object{"quota": object{"daily": 6.0, "monthly": 50.0}}},
+		{object{"quota": object{"daily": nil}}, object{"quota": object{"daily": nil, "monthly": 50.0}}},
+		{object{"quota": object{"daily": 7, "monthly": nil}}, object{"quota": object{"daily": 7.0, "monthly": nil}}},
+		{object{"quota": object{}, "rateLimit": object{}, "metadata": object{}}, nil},
+		{object{"quota": nil, "metadata": object{"c": 1}}, object{"quota": nil, "metadata": object{"a": "b", "c": 1.0}}},
+		{object{"metadata": object{"a": nil}}, object{"metadata": object{"c": 1.0}}},
+		{object{"metadata": nil}, object{"metadata": object{}}},
 		{object{"rateLimit": nil, "expiresAt": nil}, object{"rateLimit": object{"requestsPerMinute": 1e6, "inherited": true}, "expiresAt": nil}},
 		{object{"rateLimit": object{"requestsPerMinute": 3}}, object{"rateLimit": object{"requestsPerMinute": 3.0, "inherited": false}}},
+		{object{"allowedIps": []string{"192.0.2.0/24"}}, object{"allowedIps": []any{"192.0.2.0/24"}}},
+		{object{"allowedIps": nil}, object{"allowedIps": []any{}}},
 		{object{"allowedIps": []string{"192.0.2.0/24"}}, object{"allowedIps": []any{"192.0.2.0/24"}}},
 		{object{"allowedIps": []string{}, "disabled": true}, object{"allowedIps": []any{}, "state": "disabled"}},
 		{object{"disabled": false}, object{"state": "active"}},
@@ -256,7 +263,7 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		}
 	}
 	for field, body := range map[string]object{
-		"name": {"name": nil}, "scopes": {"scopes": nil}, "allowedIps": {"allowedIps": nil}, "metadata": {"metadata": nil}, "disabled": {"disabled": nil},
+		"name": {"name": nil}, "scopes": {"scopes": nil}, "disabled": {"disabled": nil},
 	} {
 		c.do(t, "PATCH", path, body).fails(400, "validation_error", field)
 	}

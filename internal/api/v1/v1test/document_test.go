@@ -148,7 +148,7 @@ func TestInvalidDocumentIsRefused(t *testing.T) {
 		{object{"title": strings.Repeat("ž", 1025)}, "title", "too_long"},
 		{object{"text": strings.Repeat("x", 262_145)}, "text", "too_long"},
 		{object{"text": "a\x00b"}, "text", "format"},
-		{object{"text": nil}, "text", "type"},
+		{object{"text": nil}, "text", "required"},
 		{object{"text": "x", "tags": many(33)}, "tags", "too_long"},
 		{object{"text": "x", "tags": []string{"ok", strings.Repeat("x", 65)}}, "tags[1]", "too_long"},
 		{object{"text": "x", "tags": []string{" "}}, "tags[0]", "required"},
@@ -167,7 +167,7 @@ func TestInvalidDocumentIsRefused(t *testing.T) {
 	} {
 		c.put(t, "a", bad.body).fails(400, "validation_error", bad.field, bad.issue)
 	}
-	for _, id := range []string{"-a", ".a", "a%20b", strings.Repeat("a", 129), "%C3%A9"} {
+	for _, id := range []string{":a", ".a", "a%20b", strings.Repeat("a", 129), "%C3%A9"} {
 		c.put(t, id, object{"text": "x"}).fails(400, "validation_error", "id", "format")
 		c.do(t, "GET", documentsPath+"/"+id, nil).fails(404, "not_found")
 	}

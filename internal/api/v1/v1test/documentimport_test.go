@@ -139,7 +139,7 @@ func TestAnImportIsOfItsMediaTypeAndSize(t *testing.T) {
 		}
 	}
 	a := c.load(t, "").is(200)
-	if diff := cmp.Diff(object{"received": 0.0, "created": 0.0, "replaced": 0.0, "failed": 0.0, "errors": []any{}}, a.body,
+	if diff := cmp.Diff(object{"received": 0.0, "created": 0.0, "replaced": 0.0, "failed": 0.0, "errors": []any{}, "issues": []any{}}, a.body,
 		cmp.FilterPath(func(p cmp.Path) bool { return strings.Contains(p.String(), "requestId") }, cmp.Ignore())); diff != "" {
 		t.Errorf("an import of nothing (-want +got):\n%s", diff)
 	}
