@@ -26,7 +26,12 @@ const lengthFrom = 2048
 
 // send sends every response, with the headers that all responses have.
 func (x *requestState) send(status int, media []string, body []byte) {
-	if media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
+	x.discards = x.leavesBody()
+	if x.discards {
+		x.w.Header()["Connection"] = closing
+	}
+	allowed := status != http.StatusNoContent && status != http.StatusNotModified
+	if x.discards && allowed || media != nil && (len(body) >= lengthFrom || x.r.Method == http.MethodHead) {
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	x.head(status, media)

@@ -60,6 +60,7 @@ type progress struct {
 	io.ReadCloser
 	conn   *http.ResponseController
 	read   int64
+	ended  bool // the end was read
 	waited time.Duration
 }
 
@@ -72,6 +73,7 @@ func (p *progress) Read(b []byte) (int, error) {
 	_ = p.conn.SetReadDeadline(began.Add(min(left, streamStall)))
 	n, err := p.ReadCloser.Read(b)
 	p.read += int64(n)
+	p.ended = p.ended || err == io.EOF
 	p.waited += time.Since(began)
 	return n, err
 }

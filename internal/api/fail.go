@@ -144,14 +144,16 @@ func (x *requestState) refund() {
 	}
 }
 
-// end runs last in any case: it handles a panic, counts the request and logs it.
+// end runs last in any case: it handles a panic, counts the request and logs it, and discards the rest of its body.
 func (x *requestState) end() {
 	fault := recover()
 	if fault == nil {
 		x.settle()
+		x.discard()
 		x.release()
 		return
 	}
+	defer x.discard() // last
 	defer x.settle()
 	if fault != http.ErrAbortHandler { //nolint:errorlint // the value net/http compares with
 		x.api.o.Log.Error("panic", slog.String("id", x.RequestID()), slog.String("route", x.route.template),

@@ -2,6 +2,7 @@ package api
 
 import (
 	"compress/gzip"
+	"io"
 	"net/http"
 
 	"keepsake/internal/lifecycle"
@@ -45,6 +46,9 @@ type requestState struct {
 
 	zip *gzip.Writer // of a response in pieces; nil if it is not compressed
 
+	sent     io.Reader // the body as net/http gave it
+	discards bool      // the rest of it, after the response
+
 	buf    []byte // for the encoded response; reused
 	code   string // of the error, if the response is one
 	status int    // of the response; 0 before it is sent
@@ -59,7 +63,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *requestState {
 	x := a.states.Get().(*requestState)
 	ctx := r.Context()
 	x.operationContext = &operationContext{request: r, api: a, parent: ctx, at: a.o.Now(), timeout: smallTime}
-	x.w, x.r, x.conn, x.route = w, r, connOf(ctx), &noRoute
+	x.w, x.r, x.sent, x.conn, x.route = w, r, r.Body, connOf(ctx), &noRoute
 	x.takeRequestID(r)
 	if a.o.Tracer != nil {
 		x.beginSpan()

@@ -55,14 +55,16 @@ func (x *requestState) receive(op *endpoint.Operation, copied io.Writer) (in end
 // arriving is a body that takes capacity as it arrives.
 type arriving struct {
 	io.ReadCloser
-	x    *requestState
-	read int64
+	x     *requestState
+	read  int64
+	ended bool // the end was read
 }
 
 // Read implements io.Reader. It returns errBusy if there is no capacity left.
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	a.read += int64(n)
+	a.ended = a.ended || err == io.EOF
 	for a.read > a.x.shares.arriving {
 		if !a.x.arrive(bodyBlock) {
 			return 0, errBusy

@@ -109,6 +109,12 @@ type visitContext struct {
 // Value returns nil.
 func (*visitContext) Value(any) any { return nil }
 
+// isVisit reports whether ctx belongs to a call for a page.
+func isVisit(ctx context.Context) bool {
+	_, ok := ctx.(*visitContext)
+	return ok
+}
+
 // isShown reports whether ctx belongs to a call whose response a page only shows.
 func isShown(ctx context.Context) bool {
 	visit, ok := ctx.(*visitContext)
