@@ -188,6 +188,10 @@ func bindBody(op *endpoint.Operation, whole map[string]any) (any, error) {
 	return b.Input(), err
 }
 
+// readAsPointers are members whose input tells null from absent, because a change shares their type. Their operations read them
+// by wire.Optional.Pointer, which is nil for both.
+var readAsPointers = map[string][]string{"createAPIKey": {"quota.daily", "quota.monthly", "rateLimit.requestsPerMinute"}}
+
 func TestNullIsAbsentInEveryBody(t *testing.T) {
 	t.Parallel()
 	visited := 0
@@ -210,6 +214,7 @@ func TestNullIsAbsentInEveryBody(t *testing.T) {
 			}
 			switch p, _ := problem.As(nullErr); {
 			case op.Method == "PATCH" && nullErr == nil, op.ID == "changeTier":
+			case nullErr == nil && slices.Contains(readAsPointers[op.ID], path):
 			case required && nullErr != nil, op.Method == "PATCH" && nullErr != nil:
 				if p == nil || p.Details.Field != path || p.Details.Issue != problem.Required {
 					t.Errorf("%s: null for %s: %v, want it to be required", op.ID, path, nullErr)
