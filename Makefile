@@ -13,17 +13,17 @@ export CGO_ENABLED = 0
 # vet, which takes a third of the time in a new checkout.
 test: format $(if $(CI),vet)
 	@tools/engines.sh quick
-	$(GO) run ./internal/suite quick
+	$(GO) run ./internal/testing/suite quick
 
 # Every test on every engine, and every static check. Run it before you offer a change.
 test-all: check
 	@tools/engines.sh all
-	$(GO) run ./internal/suite all
+	$(GO) run ./internal/testing/suite all
 
 # The quick tier with few tests at once; names the tests and packages that take longer than they should.
 test-budget:
 	@tools/engines.sh quick
-	$(GO) run ./internal/suite budget
+	$(GO) run ./internal/testing/suite budget
 
 check: format vet tidy staticcheck
 
@@ -31,7 +31,7 @@ format:
 	@wrong=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$wrong" ]; then echo "not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$wrong"; exit 1; fi
 
-# As in internal/suite, the compiler collects garbage less often.
+# As in internal/testing/suite, the compiler collects garbage less often.
 vet:
 	GOGC=400 $(GO) vet ./...
 
@@ -67,8 +67,8 @@ openapi-baseline: openapi
 
 # Writes the Go code of the pages of the console and of the documentation from their *.templ.
 console:
-	@tools/templ.sh internal/console
-	@tools/templ.sh internal/reference
+	@tools/templ.sh internal/web/console
+	@tools/templ.sh internal/web/reference
 
 # The word vectors must be those that were reviewed; anything else stops the build.
 vectors:

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/api/apitest"
-	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/web/api/apitest"
+	"keepsake/internal/web/endpoint"
 )
 
 // measureBearer compares the same request with an access token that was verified before and with an API key.

@@ -15,7 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"keepsake/internal/api"
+	"keepsake/internal/web/api"
 )
 
 // contest is a benchmark run in which servers take turns.

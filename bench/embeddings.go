@@ -12,7 +12,7 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // withEmbeddings measures recalls with an embeddings endpoint alone.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/api"
-	"keepsake/internal/api/apitest"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/limit"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/web/api"
+	"keepsake/internal/web/api/apitest"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
 )
 
 // liveKeys is the number of keys in the directory.

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/app/config"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testing/enginetest"
 )
 
 // onServers selects private servers that wait for the disk, for all measurements of memories.

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // million selects the store of a million memories, which takes minutes to fill.

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
-	"keepsake/internal/api"
+	"keepsake/internal/web/api"
 )
 
 // measureOutside measures the built program from outside. Each server is a process with GOMAXPROCS=1 on the first core, the

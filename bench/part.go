@@ -15,15 +15,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"keepsake/internal/api"
-	"keepsake/internal/api/apitest"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/limit"
-	"keepsake/internal/page"
+	"keepsake/internal/base/page"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/web/api"
+	"keepsake/internal/web/api/apitest"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
 )
 
 // manyKeys is the number of keys if each request has another key.

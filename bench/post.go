@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"keepsake/internal/api/apitest"
-	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/web/api/apitest"
+	"keepsake/internal/web/endpoint"
 )
 
 // order is the body that is posted: about a kilobyte with a constraint on every field, and the same tags for both sides.

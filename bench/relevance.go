@@ -13,9 +13,9 @@ import (
 	"unicode"
 
 	"keepsake/bench/relevance"
-	"keepsake/internal/document"
-	"keepsake/internal/page"
+	"keepsake/internal/base/page"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // measureRelevance prints how well search ranks, next to SQLite FTS5.

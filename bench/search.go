@@ -12,17 +12,17 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/api/apitest"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/document"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/id"
-	"keepsake/internal/limit"
-	"keepsake/internal/page"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/page"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/limit"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/web/api/apitest"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
 )
 
 // documents is the number of documents.

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // The sizes of the corpora of the table of search.

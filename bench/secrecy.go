@@ -19,8 +19,8 @@ import (
 
 	keepsake "keepsake/client"
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/id"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/id"
 )
 
 // pairs is how often each pair of requests is sent.

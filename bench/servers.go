@@ -9,8 +9,8 @@ import (
 	"time"
 
 	keepsake "keepsake/client"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/enginetest"
 )
 
 // measureServers measures the CPU time of PostgreSQL and Redis per request. docs/operations.md derives from it how many

@@ -15,8 +15,8 @@ import (
 
 	keepsake "keepsake/client"
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/enginetest"
 )
 
 // measureShared compares whole programs: one on its folder, one on PostgreSQL and Redis, and two on these that share the

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/document"
 	"keepsake/internal/memory"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // server starts a program of its own for an example.

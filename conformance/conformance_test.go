@@ -17,9 +17,9 @@ import (
 
 	"keepsake/conformance"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 // TestTheAssembledProgramKeepsTheSpecification runs every check against the program with its default tiers.

@@ -3,7 +3,7 @@ package conformance_test
 import (
 	"testing"
 
-	"keepsake/internal/enginetest"
+	"keepsake/internal/testing/enginetest"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }

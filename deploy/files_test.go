@@ -11,8 +11,8 @@ import (
 
 	"github.com/knadh/koanf/parsers/yaml"
 
-	"keepsake/internal/config"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/testtier"
 )
 
 func read(t *testing.T, path string) string {

@@ -18,14 +18,14 @@ import (
 
 	"github.com/knadh/koanf/parsers/yaml"
 
-	"keepsake/internal/api/apitest"
-	"keepsake/internal/api/backend"
-	"keepsake/internal/auth"
-	"keepsake/internal/await"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/programtest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/programtest"
+	"keepsake/internal/testing/testtier"
+	"keepsake/internal/web/api/apitest"
+	"keepsake/internal/web/api/backend"
+	"keepsake/internal/web/endpoint"
 )
 
 // identity are the headers that only Keepsake can set.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"keepsake/internal/await"
-	"keepsake/internal/programtest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/programtest"
+	"keepsake/internal/testing/testtier"
 )
 
 // TestTheImageRuns does what the image does: the Dockerfile's own build command, and then what runsInTheImage does.

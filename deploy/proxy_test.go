@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"keepsake/internal/await"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/programtest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/programtest"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m) }

@@ -19,9 +19,9 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"pgregory.net/rapid"
 
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
 )
 
 // declarations are the operations as the program declares them, without anything behind them.

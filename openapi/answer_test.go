@@ -18,9 +18,9 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/endpoint"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/web/endpoint"
 )
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"testing"
 
-	"keepsake/internal/enginetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 // requests is how many requests rapid makes for each operation, unless the flag -rapid.checks says otherwise.

@@ -25,7 +25,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"keepsake/internal/app"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 func read(t *testing.T, name string) []byte {

@@ -14,8 +14,8 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/web/endpoint"
 )
 
 // quoted finds the names in oasdiff's texts.

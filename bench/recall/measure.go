@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"keepsake/internal/base/text"
 	engine "keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // scenes are what the conversations are written from: see README.md.

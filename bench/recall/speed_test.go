@@ -11,8 +11,8 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"keepsake/internal/base/text"
 	engine "keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // large is how many memories are searched.

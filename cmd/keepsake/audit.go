@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/audit"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/govern/audit"
 )
 
 func auditCommand(st *stage) *cobra.Command {

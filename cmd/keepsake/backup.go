@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/backup"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/base/secretfile"
+	"keepsake/internal/govern/backup"
 )
 
 func backupCommand(st *stage) *cobra.Command {

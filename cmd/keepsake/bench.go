@@ -13,7 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/loadrun"
+	"keepsake/internal/testing/loadrun"
 )
 
 func benchCommand(st *stage) *cobra.Command {

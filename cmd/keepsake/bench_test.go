@@ -8,8 +8,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/loadrun"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/loadrun"
 )
 
 func TestAnInterruptedBenchLeavesNothingBehind(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/conformance"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/base/secretfile"
 )
 
 func conformanceCommand(st *stage) *cobra.Command {

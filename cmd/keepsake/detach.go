@@ -11,8 +11,8 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"keepsake/internal/config"
-	"keepsake/internal/logqueue"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/logqueue"
 )
 
 // flushTimeout is how long the program waits for the reader of its output before it goes on or ends.

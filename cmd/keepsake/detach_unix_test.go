@@ -25,8 +25,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/programtest"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/programtest"
 )
 
 // launched starts this test binary as the program, with its output redirected by a shell.

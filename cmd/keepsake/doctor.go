@@ -16,10 +16,10 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/folder"
-	"keepsake/internal/instance"
-	"keepsake/internal/serverurl"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/folder"
+	"keepsake/internal/base/serverurl"
 	"keepsake/internal/store"
 )
 

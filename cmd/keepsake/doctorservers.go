@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 )
 
 // servers checks the database and Redis, and lists the members.

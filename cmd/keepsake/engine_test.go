@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/testing/enginetest"
 )
 
 // serverVariable names the server on which data folders of scripts have their databases; unset on SQLite.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // eachCommand calls fn for every command that has a help page.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/internal/app"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/instance"
 )
 
 func initCommand(st *stage) *cobra.Command {

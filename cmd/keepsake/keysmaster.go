@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/seal"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/base/secretfile"
+	"keepsake/internal/memory/seal"
 )
 
 func keysRotateMasterCommand(st *stage) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // A package that looks up methods by name at run time (reflect.Value.Method and MethodByName, or reflect.Type's) makes the

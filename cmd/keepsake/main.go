@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/logqueue"
-	"keepsake/internal/serverurl"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/logqueue"
+	"keepsake/internal/base/serverurl"
 )
 
 // The exit codes (decisions.md, O).

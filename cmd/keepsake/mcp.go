@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/api/mcp"
+	"keepsake/internal/web/api/mcp"
 )
 
 func mcpCommand(st *stage) *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // bridgeClient is a script that starts keepsake mcp with the official TypeScript SDK.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // words are two random words with characters between them that mean something in an address, in YAML or in a shell.

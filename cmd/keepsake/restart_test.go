@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"keepsake/internal/programtest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/programtest"
+	"keepsake/internal/testing/testtier"
 )
 
 // A service manager holds the listening socket; one process ends and the next one starts under load.

@@ -10,9 +10,9 @@ import (
 	"filippo.io/age"
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/secretfile"
 )
 
 func restoreCommand(st *stage) *cobra.Command {

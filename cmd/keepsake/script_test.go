@@ -17,9 +17,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"keepsake/internal/await"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/programtest"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/programtest"
 )
 
 // TestMain lets scripts run this binary as the command keepsake.

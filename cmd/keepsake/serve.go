@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 )
 
 func serveCommand(st *stage) *cobra.Command {

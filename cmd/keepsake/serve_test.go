@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/testing/await"
 )
 
 func TestFirstStartShowsWorkingCommandsOnce(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // settings are the flags of a command that set settings.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // settingsTopic is `keepsake help settings`: every setting with its names and its default.

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/api/mcp"
 	"keepsake/internal/app"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/secretfile"
+	"keepsake/internal/web/api/mcp"
 )
 
 // placeSettings are the settings that locate an instance.

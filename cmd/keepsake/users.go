@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/secretfile"
+	"keepsake/internal/base/secretfile"
 )
 
 func usersCommand(st *stage) *cobra.Command {

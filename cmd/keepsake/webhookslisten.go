@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"keepsake/internal/secretfile"
+	"keepsake/internal/base/secretfile"
 )
 
 func webhooksListenCommand(st *stage) *cobra.Command {

@@ -12,8 +12,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 )
 
 // These tests change people and limits and look, with the next request, at what that did to those who were at work.

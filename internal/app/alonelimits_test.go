@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
 )
 
 // aloneLimit is how many requests a minute allows in the tests of a single process.

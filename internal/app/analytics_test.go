@@ -17,8 +17,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
 )
 
 // clientOf is a client with a key of a tenant's that can only read analytics, search and documents.

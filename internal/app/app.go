@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/config"
-	"keepsake/internal/document"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/instance"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/seal"
-	"keepsake/internal/trace"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/trace"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/memory/seal"
+	"keepsake/internal/search/document"
+	"keepsake/internal/web/endpoint"
 )
 
 // Deps is what the program takes from outside, except its configuration. The zero value is right for production.

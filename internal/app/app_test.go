@@ -18,9 +18,9 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/testing/await"
 )
 
 func silent() app.Deps { return apptest.Silent() }

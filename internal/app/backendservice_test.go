@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/id"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/id"
+	"keepsake/internal/testing/await"
 )
 
 // service is a caller of the backend listener.

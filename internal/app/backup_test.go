@@ -19,10 +19,10 @@ import (
 	"keepsake/client"
 	"keepsake/conformance"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/backup"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/govern/backup"
+	"keepsake/internal/testing/await"
 )
 
 // backUp makes a backup of a running program through its socket, as the command does.

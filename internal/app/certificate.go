@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // certificateCheck is how often a handshake looks whether the files of the certificate have changed.

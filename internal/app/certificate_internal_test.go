@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // writePair writes a certificate with a serial number, and its key.

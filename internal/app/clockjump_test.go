@@ -17,9 +17,9 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 const year = 365 * 24 * time.Hour

@@ -17,11 +17,11 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/cluster"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/store/cluster"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 // pair is two processes on one database.

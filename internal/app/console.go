@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"keepsake"
-	"keepsake/internal/api"
-	"keepsake/internal/console"
-	"keepsake/internal/reference"
+	"keepsake/internal/web/api"
+	"keepsake/internal/web/console"
+	"keepsake/internal/web/reference"
 )
 
 // consolePages returns the pages of the console and of the documentation. A build with the tag noconsole has none.

@@ -17,10 +17,10 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
 )
 
 // beside is the configuration of a process with a new folder beside a database.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/document"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
+	"keepsake/internal/search/document"
 )
 
 // demo contains sample documents and demoMemories sample memories, one per line, in the format of an import.

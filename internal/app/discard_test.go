@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/testtier"
 )
 
 // connect connects to a listener, over TLS if pool is set.

@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/metrics"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/embedding"
 	"keepsake/internal/memory/embedding/openai"
-	"keepsake/internal/metrics"
+	v1 "keepsake/internal/web/api/v1"
 )
 
 // assembleEmbeddings creates the client of the embeddings endpoint, if one is set. A local process has none: its commands are over

@@ -16,8 +16,8 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
 )
 
 // embeddingsKey is the key of the endpoint of the tests.

@@ -8,8 +8,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
 )
 
 func TestAnEndpointHelpsStoresOfAnySize(t *testing.T) {

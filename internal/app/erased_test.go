@@ -14,8 +14,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 )
 
 // remember stores one memory and gives its id.

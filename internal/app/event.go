@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"time"
 
-	"keepsake/internal/config"
-	"keepsake/internal/event"
-	"keepsake/internal/event/sender"
+	"keepsake/internal/app/config"
+	"keepsake/internal/govern/event"
+	"keepsake/internal/govern/event/sender"
 )
 
 // assembleEvents creates the outbox, in which other services record events, and what delivers from it. Call it before the other

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/api"
-	"keepsake/internal/api/ai"
-	"keepsake/internal/api/apitest"
-	"keepsake/internal/api/backend"
 	"keepsake/internal/app"
-	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/web/api"
+	"keepsake/internal/web/api/ai"
+	"keepsake/internal/web/api/apitest"
+	"keepsake/internal/web/api/backend"
+	"keepsake/internal/web/endpoint"
 )
 
 // These tests visit every operation that is declared, also those of next year. The operations have no services behind

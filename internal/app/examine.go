@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"keepsake/internal/cluster"
-	clusterpg "keepsake/internal/cluster/postgres"
-	"keepsake/internal/cluster/redis"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/store/cluster"
+	clusterpg "keepsake/internal/store/cluster/postgres"
+	"keepsake/internal/store/cluster/redis"
 	"keepsake/internal/store/postgres"
 )
 

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"keepsake/internal/api/local"
-	"keepsake/internal/cluster/redis"
-	"keepsake/internal/config"
-	"keepsake/internal/folder"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/folder"
+	"keepsake/internal/store/cluster/redis"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/web/api/local"
 )
 
 // Exposure is a file or a setting that reveals secrets or stored data to others than the operator.

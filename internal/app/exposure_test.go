@@ -10,8 +10,8 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 )
 
 // abouts are what the exposures of a configuration are about, each once, in order.

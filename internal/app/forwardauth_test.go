@@ -11,8 +11,8 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
 )
 
 // judged is what /forward-auth answers.

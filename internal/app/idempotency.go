@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	clusterpg "keepsake/internal/cluster/postgres"
-	"keepsake/internal/idempotency"
-	"keepsake/internal/seal"
+	"keepsake/internal/govern/idempotency"
+	"keepsake/internal/memory/seal"
+	clusterpg "keepsake/internal/store/cluster/postgres"
 	"keepsake/internal/store/postgres"
 )
 

@@ -15,62 +15,62 @@ import (
 // edges are the packages of our own that a domain package may import. A new edge is a decision: write it here, and why
 // it is needed in the change that adds it.
 var edges = map[string][]string{
-	"internal/problem":    {},
-	"internal/id":         {},
-	"internal/revision":   {},
-	"internal/unit":       {},
-	"internal/secretfile": {},
-	"internal/text":       {},
-	"internal/fairshare":  {},
-	"internal/lru":        {},
-	"internal/coalesce":   {},
-	"internal/metrics":    {},
-	"internal/logqueue":   {},
-	"internal/serverurl":  {},
-	"internal/trace":      {},
-	"internal/number":     {},
-	"internal/wire":       {"internal/number", "internal/problem"},
-	"internal/page":       {"internal/problem", "internal/wire"},
+	"internal/base/problem":    {},
+	"internal/base/id":         {},
+	"internal/base/revision":   {},
+	"internal/base/unit":       {},
+	"internal/base/secretfile": {},
+	"internal/base/text":       {},
+	"internal/base/fairshare":  {},
+	"internal/base/lru":        {},
+	"internal/base/coalesce":   {},
+	"internal/base/metrics":    {},
+	"internal/base/logqueue":   {},
+	"internal/base/serverurl":  {},
+	"internal/base/trace":      {},
+	"internal/base/number":     {},
+	"internal/base/wire":       {"internal/base/number", "internal/base/problem"},
+	"internal/base/page":       {"internal/base/problem", "internal/base/wire"},
 
-	"internal/cluster": {},
-	"internal/auth":    {"internal/coalesce", "internal/id", "internal/problem"},
-	"internal/limit":   {},
-	"internal/usage":   {},
-	"internal/event": {
-		"internal/audit", "internal/auth", "internal/id", "internal/problem", "internal/revision", "internal/unit",
+	"internal/store/cluster": {},
+	"internal/govern/auth":   {"internal/base/coalesce", "internal/base/id", "internal/base/problem"},
+	"internal/govern/limit":  {},
+	"internal/govern/usage":  {},
+	"internal/govern/event": {
+		"internal/govern/audit", "internal/govern/auth", "internal/base/id", "internal/base/problem", "internal/base/revision", "internal/base/unit",
 	},
-	"internal/seal":  {"internal/audit", "internal/folder", "internal/lru", "internal/problem", "internal/secretfile", "internal/unit"},
-	"internal/audit": {"internal/auth", "internal/folder", "internal/id", "internal/problem", "internal/unit"},
-	"internal/lifecycle": {
-		"internal/audit", "internal/auth", "internal/event", "internal/id", "internal/problem", "internal/revision", "internal/unit",
+	"internal/memory/seal":  {"internal/govern/audit", "internal/base/folder", "internal/base/lru", "internal/base/problem", "internal/base/secretfile", "internal/base/unit"},
+	"internal/govern/audit": {"internal/govern/auth", "internal/base/folder", "internal/base/id", "internal/base/problem", "internal/base/unit"},
+	"internal/govern/lifecycle": {
+		"internal/govern/audit", "internal/govern/auth", "internal/govern/event", "internal/base/id", "internal/base/problem", "internal/base/revision", "internal/base/unit",
 	},
-	"internal/idempotency": {"internal/problem", "internal/unit"},
-	"internal/analytics": {
-		"internal/account", "internal/auth", "internal/id", "internal/lifecycle", "internal/limit", "internal/problem", "internal/usage",
+	"internal/govern/idempotency": {"internal/base/problem", "internal/base/unit"},
+	"internal/govern/analytics": {
+		"internal/govern/account", "internal/govern/auth", "internal/base/id", "internal/govern/lifecycle", "internal/govern/limit", "internal/base/problem", "internal/govern/usage",
 	},
-	"internal/account": {
-		"internal/audit", "internal/auth", "internal/id", "internal/limit", "internal/lru", "internal/problem", "internal/revision",
-		"internal/unit", "internal/usage",
+	"internal/govern/account": {
+		"internal/govern/audit", "internal/govern/auth", "internal/base/id", "internal/govern/limit", "internal/base/lru", "internal/base/problem", "internal/base/revision",
+		"internal/base/unit", "internal/govern/usage",
 	},
-	"internal/apikey": {
-		"internal/account", "internal/audit", "internal/auth", "internal/event", "internal/id", "internal/limit", "internal/lru", "internal/problem",
-		"internal/revision", "internal/unit", "internal/usage",
+	"internal/govern/apikey": {
+		"internal/govern/account", "internal/govern/audit", "internal/govern/auth", "internal/govern/event", "internal/base/id", "internal/govern/limit", "internal/base/lru", "internal/base/problem",
+		"internal/base/revision", "internal/base/unit", "internal/govern/usage",
 	},
-	"internal/field":    {"internal/problem"},
-	"internal/document": {"internal/coalesce", "internal/event", "internal/field", "internal/number", "internal/problem", "internal/revision", "internal/unit"},
+	"internal/base/field":      {"internal/base/problem"},
+	"internal/search/document": {"internal/base/coalesce", "internal/govern/event", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/unit"},
 	"internal/memory": {
-		"internal/audit", "internal/auth", "internal/coalesce", "internal/event", "internal/fairshare", "internal/field", "internal/id", "internal/lru",
-		"internal/memory/embedding", "internal/memory/recall", "internal/problem", "internal/revision", "internal/seal", "internal/text",
-		"internal/unit",
+		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id", "internal/base/lru",
+		"internal/memory/embedding", "internal/memory/recall", "internal/base/problem", "internal/base/revision", "internal/memory/seal", "internal/base/text",
+		"internal/base/unit",
 	},
 	"internal/memory/embedding": {},
-	"internal/memory/recall":    {"internal/fairshare", "internal/memory/recall/vectors", "internal/text"},
-	"internal/backup":           {"internal/account", "internal/apikey", "internal/auth", "internal/folder", "internal/problem"},
-	"internal/index":            {"internal/text"},
+	"internal/memory/recall":    {"internal/base/fairshare", "internal/memory/recall/vectors", "internal/base/text"},
+	"internal/govern/backup":    {"internal/govern/account", "internal/govern/apikey", "internal/govern/auth", "internal/base/folder", "internal/base/problem"},
+	"internal/search/index":     {"internal/base/text"},
 	"internal/search": {
-		"internal/coalesce", "internal/document", "internal/fairshare", "internal/index", "internal/number", "internal/page", "internal/problem", "internal/text",
+		"internal/base/coalesce", "internal/search/document", "internal/base/fairshare", "internal/search/index", "internal/base/number", "internal/base/page", "internal/base/problem", "internal/base/text",
 	},
-	"internal/endpoint": {"internal/auth", "internal/number", "internal/problem", "internal/revision", "internal/wire"},
+	"internal/web/endpoint": {"internal/govern/auth", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/wire"},
 }
 
 // rule forbids an import.
@@ -96,11 +96,11 @@ var forbidden = []rule{
 		reason: "a second engine must touch no domain package",
 	},
 	{
-		what: "keepsake/internal/store/", in: []string{"internal/api/", "internal/endpoint/"},
+		what: "keepsake/internal/store/", in: []string{"internal/web/api/", "internal/web/endpoint/"},
 		reason: "operations call the domain; rows are the domain's business",
 	},
 	{
-		what: "keepsake/internal/store", in: []string{"internal/api/", "internal/endpoint/"},
+		what: "keepsake/internal/store", in: []string{"internal/web/api/", "internal/web/endpoint/"},
 		reason: "operations call the domain; rows are the domain's business",
 	},
 	{
@@ -112,15 +112,15 @@ var forbidden = []rule{
 		reason: "only app knows concrete types, so nothing else depends on it",
 	},
 	{
-		what: "keepsake/internal/instance", in: []string{"internal/"}, except: []string{"internal/app/"},
+		what: "keepsake/internal/app/instance", in: []string{"internal/"}, except: []string{"internal/app/"},
 		reason: "it opens databases and folders; the rest gets interfaces",
 	},
 	{
-		what: "keepsake/internal/api", in: []string{"internal/store/", "internal/config/", "internal/endpoint/"},
+		what: "keepsake/internal/web/api", in: []string{"internal/store/", "internal/app/config/", "internal/web/endpoint/"},
 		reason: "imports point inwards",
 	},
 	{
-		what: "github.com/danielgtaylor/huma/", in: []string{"./"}, except: []string{"internal/endpoint/"},
+		what: "github.com/danielgtaylor/huma/", in: []string{"./"}, except: []string{"internal/web/endpoint/"},
 		reason: "the library that writes our OpenAPI document can then be replaced in one folder",
 	},
 	{
@@ -128,28 +128,28 @@ var forbidden = []rule{
 		reason: "only the engine knows its driver",
 	},
 	{
-		what: "github.com/redis/rueidis", in: []string{"./"}, except: []string{"internal/cluster/redis"},
+		what: "github.com/redis/rueidis", in: []string{"./"}, except: []string{"internal/store/cluster/redis"},
 		reason: "only the counter store knows its driver",
 	},
 	{
 		what: "github.com/jackc/pgx/", in: []string{"./"},
-		except: []string{"internal/store/postgres/", "internal/cluster/postgres/", "internal/enginetest"},
+		except: []string{"internal/store/postgres/", "internal/store/cluster/postgres/", "internal/testing/enginetest"},
 		reason: "only the engine knows its driver",
 	},
 	{
-		what: "keepsake/internal/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "internal/store/sqlite/sqlitetest", "internal/programtest", "internal/suite", "bench/"},
+		what: "keepsake/internal/testing/enginetest", in: []string{"./"}, except: []string{"internal/app/apptest", "internal/store/sqlite/sqlitetest", "internal/testing/programtest", "internal/testing/suite", "bench/"},
 		reason: "it starts servers for tests",
 	},
 	{
-		what: "keepsake/internal/index", in: []string{"./"}, except: []string{"internal/search"},
+		what: "keepsake/internal/search/index", in: []string{"./"}, except: []string{"internal/search"},
 		reason: "the index is a detail of search",
 	},
 	{
-		what: "github.com/knadh/koanf/", in: []string{"./"}, except: []string{"internal/config/"},
+		what: "github.com/knadh/koanf/", in: []string{"./"}, except: []string{"internal/app/config/"},
 		reason: "settings reach the rest as one struct",
 	},
 	{
-		what: "github.com/a-h/templ", in: []string{"./"}, except: []string{"internal/console", "internal/reference"},
+		what: "github.com/a-h/templ", in: []string{"./"}, except: []string{"internal/web/console", "internal/web/reference"},
 		reason: "only the console and the documentation render pages with it",
 	},
 	{
@@ -160,7 +160,7 @@ var forbidden = []rule{
 
 // domain is everything in the table but the declaration of operations, whose business is HTTP.
 func domain() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(edges)), func(pkg string) bool { return pkg == "internal/endpoint" })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(edges)), func(pkg string) bool { return pkg == "internal/web/endpoint" })
 }
 
 func TestImportsPointInwards(t *testing.T) {
@@ -219,19 +219,64 @@ func TestTheImportTableNamesPackagesThatExist(t *testing.T) {
 			t.Errorf("the table names %s, which has no Go files", pkg)
 		}
 	}
-	for pkg := range imports {
-		if strings.HasPrefix(pkg, "internal/") && !strings.Contains(strings.TrimPrefix(pkg, "internal/"), "/") {
-			if _, ok := edges[pkg]; !ok && !slices.Contains(rim, pkg) {
-				t.Errorf("%s is neither in the table of the domain nor at the rim", pkg)
+}
+
+// rooms are the folders of internal/, and the rooms that each may import. Every package is in one of them.
+var rooms = map[string][]string{
+	"base":    {},
+	"govern":  {"base"},
+	"memory":  {"base", "govern"},
+	"search":  {"base", "govern"},
+	"store":   {"base", "govern", "memory", "search"},
+	"web":     {"base", "govern", "memory", "search"},
+	"app":     {"base", "govern", "memory", "search", "store", "web"},
+	"testing": {"app", "base"},
+}
+
+// helper reports whether a package helps tests: it may import the room testing, and its name ends in test.
+func helper(pkg string) bool { return strings.HasSuffix(pkg, "test") }
+
+// room returns the folder below internal/ that contains a package, and "" for a package elsewhere.
+func room(pkg string) string {
+	below, ok := strings.CutPrefix(pkg, "internal/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(below, "/")
+	return name
+}
+
+func TestRoomsImportOnlyRoomsBelow(t *testing.T) {
+	t.Parallel()
+	used := map[[2]string]bool{}
+	for pkg, paths := range importsOf(t, "../..") {
+		from := room(pkg)
+		if from == "" {
+			continue
+		}
+		allowed, ok := rooms[from]
+		if !ok {
+			t.Errorf("internal/%s is no room; put %s into one of those that rooms names (internal/app/imports_test.go)", from, pkg)
+			continue
+		}
+		for _, path := range paths {
+			to := room(strings.TrimPrefix(path, "keepsake/"))
+			if to == "" || to == from || to == "testing" && helper(pkg) {
+				continue
+			}
+			used[[2]string{from, to}] = true
+			if !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s: the room %s may not import the room %s", pkg, path, from, to)
 			}
 		}
 	}
-}
-
-// rim are the packages around the domain, which may know it.
-var rim = []string{
-	"internal/api", "internal/app", "internal/config", "internal/console", "internal/folder", "internal/instance", "internal/loadrun", "internal/outbound", "internal/reference", "internal/store",
-	"internal/await", "internal/browsertest", "internal/enginetest", "internal/faulttest", "internal/programtest", "internal/suite", "internal/testtier", "internal/upgradetest",
+	for from, allowed := range rooms {
+		for _, to := range allowed {
+			if !used[[2]string{from, to}] {
+				t.Errorf("no package of %s imports %s; remove it from rooms", from, to)
+			}
+		}
+	}
 }
 
 // under reports whether a package is one of folders or, where one ends in a slash, below it.

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"keepsake/internal/cluster/redis"
-	"keepsake/internal/config"
-	"keepsake/internal/limit"
-	"keepsake/internal/seal"
-	"keepsake/internal/usage"
+	"keepsake/internal/app/config"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/govern/usage"
+	"keepsake/internal/memory/seal"
+	"keepsake/internal/store/cluster/redis"
 )
 
 // assembleLimiter chooses a limiter: one for this process alone, or one that shares limits with the other processes on a

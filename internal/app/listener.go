@@ -12,9 +12,9 @@ import (
 	"syscall"
 
 	"keepsake/client"
-	"keepsake/internal/api"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/web/api"
 )
 
 // listener is a network listener or the folder's socket, with its HTTP server. It is nil if this process does not have it.

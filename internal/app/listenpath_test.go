@@ -13,7 +13,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // listenAtPath serves the API on a socket in a folder of its own.

@@ -6,10 +6,10 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"keepsake/internal/account"
-	"keepsake/internal/auth"
-	"keepsake/internal/config"
-	"keepsake/internal/seal"
+	"keepsake/internal/app/config"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/memory/seal"
 )
 
 // defaultIssuer is the iss of access tokens if publicUrl is not set.

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"keepsake/internal/enginetest"
+	"keepsake/internal/testing/enginetest"
 )
 
 func TestMain(m *testing.M) {

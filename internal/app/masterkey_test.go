@@ -10,9 +10,9 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/seal"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/memory/seal"
 )
 
 // If the master key is changed at two members at once, one change succeeds. The new key file of that member opens the

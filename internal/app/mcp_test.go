@@ -16,7 +16,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // toolUser calls tools with an API key, as a client of the Model Context Protocol does.

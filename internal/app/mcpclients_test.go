@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // Each script in tools/mcp/clients calls the tools with the library of a client that people use. It fails by itself.

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // notApplicable are the scenarios of the conformance suites that this server cannot pass, and why. A star stands for the rest of

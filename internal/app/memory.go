@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"time"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/backup"
-	"keepsake/internal/config"
-	"keepsake/internal/idempotency"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/backup"
+	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/memory"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // assembleMemories creates the memory service.

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/audit"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
+	"keepsake/internal/govern/audit"
 )
 
 // statements collects what requests run, by the id of the request.

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
 )
 
 // behindItsBack runs statements in the database of a program that runs.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // The cache of recall indexes keeps to its setting, and cache-stats tells how it is doing.

@@ -5,12 +5,12 @@ import (
 	"math"
 	"strconv"
 
-	"keepsake/internal/api"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/limit"
-	"keepsake/internal/metrics"
+	"keepsake/internal/base/metrics"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/govern/usage"
 	"keepsake/internal/store"
-	"keepsake/internal/usage"
+	"keepsake/internal/web/api"
+	v1 "keepsake/internal/web/api/v1"
 )
 
 // surface is a surface that this process serves, for its metrics.

@@ -18,7 +18,7 @@ import (
 	"github.com/knadh/koanf/parsers/yaml"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
+	"keepsake/internal/testing/await"
 )
 
 // scraped is what /metrics serves.

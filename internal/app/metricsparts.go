@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"keepsake/internal/event"
-	"keepsake/internal/metrics"
-	"keepsake/internal/trace"
+	"keepsake/internal/base/metrics"
+	"keepsake/internal/base/trace"
+	"keepsake/internal/govern/event"
 )
 
 // scrapeTimeout is how long metrics wait for the database. A metric that needs it is missing while it does not answer.

@@ -5,7 +5,7 @@ package app
 import (
 	"context"
 
-	"keepsake/internal/api"
+	"keepsake/internal/web/api"
 )
 
 // consolePages returns no pages.

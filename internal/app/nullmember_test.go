@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"keepsake/internal/app"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/web/endpoint"
 )
 
 // These tests visit every member of every body that an operation declares, as the OpenAPI document describes it.

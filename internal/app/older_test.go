@@ -16,10 +16,10 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/audit"
-	"keepsake/internal/audit/audittest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/audit/audittest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 )

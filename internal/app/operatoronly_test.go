@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"testing"
 
-	"keepsake/internal/api/apitest"
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/endpoint"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/web/api/apitest"
+	"keepsake/internal/web/endpoint"
 )
 
 func TestBoundKeysCannotAdminister(t *testing.T) {

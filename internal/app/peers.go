@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/cluster"
-	clusterpg "keepsake/internal/cluster/postgres"
-	"keepsake/internal/config"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/seal"
+	"keepsake/internal/app/config"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
+	"keepsake/internal/store/cluster"
+	clusterpg "keepsake/internal/store/cluster/postgres"
 	"keepsake/internal/store/postgres"
 )
 

@@ -18,9 +18,9 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/seal"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 )

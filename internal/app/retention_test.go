@@ -6,9 +6,9 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/testing/await"
 )
 
 // Old reads go at a start, changes stay, and the log verifies: served, after the master key was changed, and after a restore

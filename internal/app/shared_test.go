@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 // found are the ids that a search gives.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/backup"
-	"keepsake/internal/config"
-	"keepsake/internal/folder"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/folder"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/backup"
 )
 
 func newSnapshots(s *services, cfg *config.Config, deps *Deps) *backup.Snapshots {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"keepsake/internal/instance"
+	"keepsake/internal/app/instance"
 )
 
 // listenSocket listens on DIR/keepsake.sock, which only the owner of the folder can open. The caller holds the folder's

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"keepsake/internal/instance"
+	"keepsake/internal/app/instance"
 )
 
 // listenSocket listens on DIR\keepsake.sock. The caller holds the folder's lock, so an existing socket was left by a process

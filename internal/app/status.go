@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/api/backend"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/cluster"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 	"keepsake/internal/store"
+	"keepsake/internal/store/cluster"
+	"keepsake/internal/web/api/backend"
+	v1 "keepsake/internal/web/api/v1"
 )
 
 // assembleStatus creates the services that report on the program.

@@ -8,7 +8,7 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // limited is a tenant whose workspace may store so many bytes.

@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // assembleSubjects creates the cache of data keys, and the keyed hash that finds subjects.

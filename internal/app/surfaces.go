@@ -10,16 +10,16 @@ import (
 	"strings"
 	"sync"
 
-	"keepsake/internal/api"
-	"keepsake/internal/api/ai"
-	"keepsake/internal/api/backend"
-	"keepsake/internal/api/local"
-	v1 "keepsake/internal/api/v1"
-	"keepsake/internal/audit"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/govern/usage"
 	"keepsake/internal/memory"
-	"keepsake/internal/usage"
+	"keepsake/internal/web/api"
+	"keepsake/internal/web/api/ai"
+	"keepsake/internal/web/api/backend"
+	"keepsake/internal/web/api/local"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
 )
 
 // operations declares all operations of the API.

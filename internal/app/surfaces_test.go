@@ -17,7 +17,7 @@ func TestEveryEndpointFileIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, err := filepath.Glob("../api/v1/*.go")
+	paths, err := filepath.Glob("../web/api/v1/*.go")
 	if err != nil || len(paths) < 20 {
 		t.Fatalf("found %d files: %v", len(paths), err)
 	}

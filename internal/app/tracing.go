@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync"
 
-	"keepsake/internal/config"
-	"keepsake/internal/id"
-	"keepsake/internal/limit"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/trace"
+	"keepsake/internal/base/trace/otlp"
+	"keepsake/internal/govern/limit"
 	"keepsake/internal/store"
-	"keepsake/internal/trace"
-	"keepsake/internal/trace/otlp"
 )
 
 // newTracer returns what traces requests, or nil if no collector is configured.

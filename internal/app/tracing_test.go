@@ -17,7 +17,7 @@ import (
 
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // collector is a server that takes spans as OTLP with JSON.

@@ -16,10 +16,10 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 // twoMembers are two programs on one database. The second is given the first one's master key, and no more.

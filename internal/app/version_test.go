@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/config"
+	"keepsake/internal/app/config"
 )
 
 // calendar is a clock that is moved to dates.

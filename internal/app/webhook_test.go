@@ -14,9 +14,9 @@ import (
 
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/testtier"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 // deliveries are what a receiver on a free port has got, by event.

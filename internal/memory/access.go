@@ -1,8 +1,8 @@
 package memory
 
 import (
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/auth"
 )
 
 // An API key can be bound to a subject, an agent or both. A request that omits them is about these; a request for another

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // AccessLog is *audit.Log.

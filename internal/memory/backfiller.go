@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory/embedding"
-	"keepsake/internal/seal"
-	"keepsake/internal/unit"
+	"keepsake/internal/memory/seal"
 )
 
 // Backfiller gets the vectors of memories from the embeddings endpoint and stores them: soon after a memory is written, and for

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"keepsake/internal/auth"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
 )
 
 func TestABatchIsLikeOneAfterTheOther(t *testing.T) {

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/enginetest"
 	"keepsake/internal/memory"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testing/enginetest"
 )
 
 // sentence returns a text of the length of one or two spoken sentences.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/auth"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 // What a key is bound to is all there is for it, on every way in.

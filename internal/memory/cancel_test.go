@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/fairshare"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // checked has ended from one check on. Checks count once a data key was asked for, which is when memories have been read

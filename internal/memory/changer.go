@@ -6,10 +6,10 @@ import (
 	"maps"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
-	"keepsake/internal/revision"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/revision"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // Change is a merge patch. Subject, agent and session cannot be changed, and Text cannot be removed. A Kind

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/memory/seal"
 )
 
 // committer loads subjects and commits writes about them.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // ContextQuery asks for a text that contains memories: the pinned ones, those that a recall of Query finds, and the newest.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"keepsake/internal/audit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 func TestAContextHasPinnedRecalledAndRecentMemories(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"keepsake/internal/fairshare"
-	"keepsake/internal/text"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
 )
 
 // pack selects memories for a context and writes them. The order of its steps decides what a small budget keeps: pinned memories

@@ -3,7 +3,7 @@ package memory
 import (
 	"context"
 
-	"keepsake/internal/fairshare"
+	"keepsake/internal/base/fairshare"
 	"keepsake/internal/memory/embedding"
 	"keepsake/internal/memory/recall"
 )

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/embedding"
 )

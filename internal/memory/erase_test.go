@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
-	"keepsake/internal/testtier"
-	"keepsake/internal/unit"
+	"keepsake/internal/memory/seal"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestAnErasedSubjectIsGone(t *testing.T) {

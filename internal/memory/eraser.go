@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
-	"keepsake/internal/revision"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/revision"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // Eraser erases single memories.

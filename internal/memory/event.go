@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"keepsake/internal/event"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
+	"keepsake/internal/govern/event"
 )
 
 // eventLog records events about memories. They hold IDs and revisions, and nothing of a memory or about its subject.

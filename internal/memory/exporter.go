@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // Portable is a memory with its history, as it is exported and imported.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/auth"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/memorytest"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/auth"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
 )
 
 func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/event"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/id"
-	"keepsake/internal/problem"
-	"keepsake/internal/text"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/event"
 )
 
 const (

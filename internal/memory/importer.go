@@ -6,10 +6,10 @@ import (
 	"io"
 	"slices"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/event"
-	"keepsake/internal/field"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/field"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/event"
 )
 
 // Imported counts the lines of an import.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/id"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/auth"
 )
 
 // ImportLine is a line of an import. Its memory needs a subject and a text. CreatedAt, CreatedBy, UpdatedAt, UpdatedBy, Revision and

@@ -3,8 +3,8 @@ package memory
 import (
 	"reflect"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
 )
 
 // importLines decides about lines in their order. erased are IDs of memories that were erased.

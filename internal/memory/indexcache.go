@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"keepsake/internal/lru"
+	"keepsake/internal/base/lru"
 	"keepsake/internal/memory/recall"
 )
 

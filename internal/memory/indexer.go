@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"keepsake/internal/fairshare"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/seal"
-	"keepsake/internal/text"
+	"keepsake/internal/memory/seal"
 )
 
 // indexer builds the recall indexes of subjects and keeps them up to date with the store.

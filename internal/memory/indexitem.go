@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // indexContent contains the fields of content that an index needs. Times that are not set are noTime.

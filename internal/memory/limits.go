@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 // tierLimits are the limits of a workspace's tier.

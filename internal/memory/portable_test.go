@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/field"
-	"keepsake/internal/id"
+	"keepsake/internal/base/field"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
 )
 
 func lines(list ...memory.ImportLine) memory.Lines {

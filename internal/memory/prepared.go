@@ -3,9 +3,9 @@ package memory
 import (
 	"context"
 
-	"keepsake/internal/coalesce"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/coalesce"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
 )
 
 // Prepared is a memory, or a batch of them in order, that was validated and encrypted.

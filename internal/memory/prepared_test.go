@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"keepsake/internal/audit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/memory"
-	"keepsake/internal/unit"
 )
 
 // gate lets units begin when a test says so.

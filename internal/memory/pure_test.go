@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
-	"keepsake/internal/text"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
+	"keepsake/internal/govern/auth"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

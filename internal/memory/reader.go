@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // Filter selects memories of a list, newest first. Empty fields select all.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/field"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/field"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/problem"
 )
 
 // Limits of a recall.

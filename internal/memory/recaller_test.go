@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 // recalling has room for the indexes of recall.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/memory"
 	"keepsake/internal/store"
+	"keepsake/internal/testing/enginetest"
 )
 
 // carved are the secrets that a row opens with, wherever they lie in the files of an instance.

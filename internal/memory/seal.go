@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"keepsake/internal/fairshare"
-	"keepsake/internal/seal"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/memory/seal"
 )
 
 // content is a revision of a memory as it is encrypted, in JSON. It contains all fields except ID and Revision, which the row

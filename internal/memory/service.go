@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/event"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/seal"
-	"keepsake/internal/text"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/event"
+	"keepsake/internal/memory/seal"
 )
 
 // Service consists of parts that share a store, keys and caches. All methods are safe for concurrent use. They act for a

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/audit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 func pointer[T any](v T) *T { return &v }

@@ -14,18 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 	"keepsake/internal/store/sqlite/sqlitetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestMain(m *testing.M) {

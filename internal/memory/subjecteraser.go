@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/event"
-	"keepsake/internal/id"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/event"
 )
 
 // SubjectEraser erases subjects in steps, each on stable storage before the next: begin ends the subject's generation, so

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // Subject is a person with the statistics of the memories.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/auth"
-	"keepsake/internal/event"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/event"
 )
 
 // Sweeper erases what has expired and finishes what was interrupted.

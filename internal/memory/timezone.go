@@ -7,7 +7,7 @@ import (
 	"time"
 	_ "time/tzdata" // hosts without time zones
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 // zones are the time zones that were asked for. Only names that exist are kept, so their number is bounded.

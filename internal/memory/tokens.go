@@ -3,7 +3,7 @@ package memory
 import (
 	"unicode"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // Tokens estimates how many tokens a text has for a language model, and rather overestimates. It counts one token for every

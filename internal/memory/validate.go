@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"keepsake/internal/field"
-	"keepsake/internal/id"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/field"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
 )
 
 // Limits of a memory.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"keepsake/internal/memory/embedding"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // vectorData is the associated data of a memory's vector, so that it cannot be decrypted in the place of another one.

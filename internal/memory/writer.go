@@ -6,10 +6,10 @@ import (
 	"io"
 	"time"
 
-	"keepsake/internal/auth"
-	"keepsake/internal/coalesce"
-	"keepsake/internal/id"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/coalesce"
+	"keepsake/internal/base/id"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/auth"
 )
 
 // MaxBatch is the maximum number of items of a batch.

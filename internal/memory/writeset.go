@@ -1,8 +1,8 @@
 package memory
 
 import (
-	"keepsake/internal/audit"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit"
 )
 
 // writeSet decides what a transaction writes, one memory after the other, from the stored memories that were added to it. It

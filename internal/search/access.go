@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/index"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/search/index"
 )
 
 var errBehind = problem.NotAvailable("The search index is not ready yet; try again in a moment.", time.Second)

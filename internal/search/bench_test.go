@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/page"
+	"keepsake/internal/base/page"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // library is a source of n generated documents of about 120 words whose frequencies fall as those of a language do.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // The number of changes of a turn. It is small if documents are long, so that a turn is short and needs little memory.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 func TestLongDocumentsAreIndexedAFewAtATime(t *testing.T) {

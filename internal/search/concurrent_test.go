@@ -5,10 +5,10 @@ import (
 	"sync"
 	"testing"
 
-	"keepsake/internal/document"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store/sqlite/sqlitetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // Writers and readers of several workspaces, more than may be open at once, each find what they have just written.

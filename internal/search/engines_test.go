@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"keepsake/internal/document"
 	"keepsake/internal/search"
-	"keepsake/internal/testtier"
+	"keepsake/internal/search/document"
+	"keepsake/internal/testing/testtier"
 )
 
 // Whatever order the same documents were written in, and whatever else was written and deleted meanwhile, every search

@@ -1,8 +1,8 @@
 package search
 
 import (
-	"keepsake/internal/document"
-	"keepsake/internal/index"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // changesOf returns what the index needs of changes of documents.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"keepsake/internal/index"
-	"keepsake/internal/number"
+	"keepsake/internal/base/number"
+	"keepsake/internal/search/index"
 )
 
 // FacetValue is a value of a facet, with the number of matching documents that have it.

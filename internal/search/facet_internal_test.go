@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 func termOf(value any) string {

@@ -1,8 +1,8 @@
 package search
 
 import (
-	"keepsake/internal/document"
-	"keepsake/internal/index"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // filtersOf returns the filters of a request. The collection is none of them, because it also selects the statistics.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"keepsake/internal/document"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/index"
-	"keepsake/internal/text"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // snapshotOf returns an index of documents.

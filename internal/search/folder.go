@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/index"
+	"keepsake/internal/search/index"
 )
 
 // folder is the index of a workspace, open or closed.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
-	"keepsake/internal/testtier"
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
+	"keepsake/internal/testing/testtier"
 )
 
 // history is an index of documents in files, and what was written to it.

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
-	"keepsake/internal/problem"
-	"keepsake/internal/text"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // Source provides the documents of the indexes. document.Store implements it.

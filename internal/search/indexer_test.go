@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store/sqlite/sqlitetest"
+	"keepsake/internal/testing/await"
 )
 
 func TestAnIndexIsToppedUpAfterARestart(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"keepsake/internal/document"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // foreignTexts are a text of each language and queries with other forms of its words, or its words without accents.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"keepsake/internal/document"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // vocabulary are words that are their own stems and no stop words.

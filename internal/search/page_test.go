@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
-	"keepsake/internal/testtier"
+	"keepsake/internal/search/document"
+	"keepsake/internal/testing/testtier"
 )
 
 // many imports n documents d00000… at once.

@@ -1,8 +1,8 @@
 package search
 
 import (
-	"keepsake/internal/index"
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/index"
 )
 
 // planOf returns the query to the index. repaired contains words in place of those words of q that no document has.

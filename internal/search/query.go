@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/problem"
-	"keepsake/internal/text"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
 )
 
 // The maximum length of a query, in characters, and the number of words by which a phrase is compared. In scripts without spaces,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // written puts a query together again: words, "must", -"not".

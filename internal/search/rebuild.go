@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"keepsake/internal/document"
-	"keepsake/internal/index"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // An index is rebuilt beside the one that serves, and then takes its place. Searches do not wait, and the folder of indexes

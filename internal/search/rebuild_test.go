@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"keepsake/internal/await"
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
+	"keepsake/internal/testing/await"
 )
 
 // pausedSource stops reads from the first change on once it is armed: those of a rebuild.

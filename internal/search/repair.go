@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/index"
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/index"
 )
 
 // repair is what is searched for words that no document has.

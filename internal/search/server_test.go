@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/document"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
-	"keepsake/internal/testtier"
+	"keepsake/internal/search/document"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 // A search asks the database first: while that is silent or gone it is unavailable, and it goes on when it is back,

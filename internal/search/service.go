@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/fairshare"
-	"keepsake/internal/index"
-	"keepsake/internal/page"
-	"keepsake/internal/text"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/page"
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/document"
+	"keepsake/internal/search/index"
 )
 
 // Sort is the order of results.

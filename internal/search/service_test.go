@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 func TestQueriesFindWhatTheySay(t *testing.T) {

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/page"
+	"keepsake/internal/base/page"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
 	"keepsake/internal/store/sqlite/sqlitetest"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestMain(m *testing.M) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/coalesce"
+	"keepsake/internal/base/coalesce"
 )
 
 // Other processes do not report their changes of documents. So a search reads the number of its workspace's last change from

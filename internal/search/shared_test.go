@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/document"
-	"keepsake/internal/page"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/page"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
-	"keepsake/internal/testtier"
+	"keepsake/internal/search/document"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 // another is the search of another process on b's documents, which hears of no changes.

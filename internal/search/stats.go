@@ -1,6 +1,6 @@
 package search
 
-import "keepsake/internal/index"
+import "keepsake/internal/search/index"
 
 // Stats contains the statistics of the cache of open indexes.
 type Stats struct {

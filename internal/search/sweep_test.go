@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/page"
+	"keepsake/internal/base/page"
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // shelves are the documents of several workspaces in memory.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"keepsake/internal/account"
-	"keepsake/internal/cluster"
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/store/cluster"
 )
 
 // Initialised reports whether the first start was completed: whether there is a workspace.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/cluster"
-	"keepsake/internal/limit"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/store/cluster"
 )
 
 // CreateAPIKey implements apikey.Store.

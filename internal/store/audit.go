@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
 )
 
 // AuditHead implements audit.Store.

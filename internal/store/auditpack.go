@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
+	"keepsake/internal/govern/audit"
 )
 
 // The body of a packed row has 12 bytes of targetKey, one byte for the action and one byte of flags. The fields that the flags

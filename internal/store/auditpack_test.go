@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
+	"keepsake/internal/govern/audit"
 )
 
 // drawPacked draws a read as the log writes them, and as it could.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/audit"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
 )
 
 // Reads of memories make up most of the audit log, so they are packed: repeated names are numbers, IDs are bytes, and what no

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/event"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/event"
 )
 
 const deliveryColumns = `id, webhook_id, workspace_id, event_id, type,

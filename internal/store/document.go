@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"keepsake/internal/document"
-	"keepsake/internal/limit"
-	"keepsake/internal/problem"
-	"keepsake/internal/revision"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/revision"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/search/document"
 )
 
 // ofWorkspace is the condition that rows of documents belong to the workspace $1. They contain its number, which is shorter than

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/search/document"
 )
 
 // PutDocuments implements document.Store. It takes few statements, because others wait for the head of the workspace.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"keepsake/internal/document"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/search/document"
 )
 
 // Document implements document.Store.

@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"keepsake/internal/document"
+	"keepsake/internal/search/document"
 )
 
 // Rows of documents are short where most documents are alike: the default collection, no tags and no metadata are an empty text,

@@ -7,7 +7,7 @@ package store
 import (
 	"context"
 
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
 )
 
 // Engine is a database engine with the three databases of an instance. They are separate because they differ in what a backup

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"keepsake/internal/base/problem"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 // SaveMemoryPlan implements memory.Store.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/cluster"
-	"keepsake/internal/event"
+	"keepsake/internal/govern/event"
+	"keepsake/internal/store/cluster"
 )
 
 // Interests reads the types of events that the webhooks of a workspace can want; those of all workspaces if the ID is empty.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/idempotency"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/idempotency"
 )
 
 // KeepAnswer implements idempotency.Store. It replaces an expired response.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
 )
 
 // A memory is sealed by the data key of its subject together with a key of its own, and so is a cached response that contains

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"keepsake/internal/base/problem"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 )
 
 var _ memory.Store = (*Store)(nil)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"keepsake/internal/apikey"
-	"keepsake/internal/cluster"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/store/cluster"
 )
 
 // announce records an event, with the commit of the transaction of ctx, that makes other processes read something again. It does

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/analytics"
-	"keepsake/internal/usage"
+	"keepsake/internal/govern/analytics"
+	"keepsake/internal/govern/usage"
 )
 
 var (

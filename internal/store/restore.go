@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/cluster"
-	"keepsake/internal/id"
+	"keepsake/internal/base/id"
 	"keepsake/internal/memory"
+	"keepsake/internal/store/cluster"
 )
 
 // EndAllSessions ends every session and returns how many there were.

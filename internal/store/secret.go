@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/memory/seal"
 )
 
 // InstanceID implements seal.Store.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/cluster"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/store/cluster"
 )
 
 // UserByEmail implements account.SessionStore.

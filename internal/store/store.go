@@ -4,17 +4,17 @@ import (
 	"context"
 	"sync"
 
-	"keepsake/internal/account"
-	"keepsake/internal/analytics"
-	"keepsake/internal/apikey"
-	"keepsake/internal/audit"
-	"keepsake/internal/document"
-	"keepsake/internal/event"
-	"keepsake/internal/idempotency"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/seal"
-	"keepsake/internal/unit"
-	"keepsake/internal/usage"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/analytics"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/event"
+	"keepsake/internal/govern/idempotency"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/govern/usage"
+	"keepsake/internal/memory/seal"
+	"keepsake/internal/search/document"
 )
 
 // Store stores every noun in the databases of one engine.

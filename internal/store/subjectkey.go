@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 )
 
 // Scrubbed is a Database that can remove deleted data from its files.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/account"
+	"keepsake/internal/govern/account"
 )
 
 // Clock returns the time of the database.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"keepsake/internal/account"
-	"keepsake/internal/cluster"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/store/cluster"
 )
 
 // ChangedTiers implements account.Store.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/usage"
+	"keepsake/internal/govern/usage"
 )
 
 // AddUsage implements usage.Store.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/unit"
-	"keepsake/internal/usage"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/usage"
 )
 
 // A flush inserts its cells into usage_fresh. A roll-up moves rows from there to usage_minute, usage_hour and usage_day: each

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/usage"
+	"keepsake/internal/govern/usage"
 )
 
 // addReports adds IDs, and returns those that were not known or are older than usage.ReportMemory.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/usage"
+	"keepsake/internal/govern/usage"
 )
 
 // usageStep is a table with the sums of series in steps of a length.

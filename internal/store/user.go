@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"keepsake/internal/account"
-	"keepsake/internal/cluster"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/store/cluster"
 )
 
 // CreateUser implements account.Store.

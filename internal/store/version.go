@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/cluster"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/store/cluster"
 )
 
 // Versions implements lifecycle.Store.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/lifecycle"
 )
 
 // AddCallers implements lifecycle.CallerStore. Several processes call it at once; all write in one order, so none waits in a

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"keepsake/internal/cluster"
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/store/cluster"
 )
 
 // AddCheck implements lifecycle.History.

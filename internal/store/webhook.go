@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"keepsake/internal/event"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/event"
 )
 
 const webhookColumns = `id, workspace_id, events, sealed, description, disabled_at, disabled_reason, failing_since, last_success_at,

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
 	"keepsake/internal/app"
-	"keepsake/internal/await"
-	"keepsake/internal/config"
-	"keepsake/internal/instance"
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/govern/account"
 	"keepsake/internal/store/sqlite/sqlitetest"
+	"keepsake/internal/testing/await"
 )
 
 // Running is a started program.

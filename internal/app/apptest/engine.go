@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"keepsake/internal/config"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/app/config"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testing/enginetest"
 )
 
 // EngineVariable is the environment variable with the engine for tests of the whole program: sqlite, the default, or

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 
 	"keepsake/internal/app"
-	"keepsake/internal/auth"
-	"keepsake/internal/config"
-	"keepsake/internal/document"
-	"keepsake/internal/endpoint"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/problem"
-	"keepsake/internal/wire"
+	"keepsake/internal/app/config"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/wire"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/search/document"
+	"keepsake/internal/web/endpoint"
 )
 
 // NextVersion lets a program declare a version 2 of the API, which the build does not have. Release it to serve it next to

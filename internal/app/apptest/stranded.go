@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"keepsake/internal/enginetest"
+	"keepsake/internal/testing/enginetest"
 )
 
 // strandedQueries count rows of memories that must not exist. KEYS stands for the schema of the data keys.

@@ -5,8 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall/vectors"
-	"keepsake/internal/text"
 )
 
 // Adder adds many memories to an Index. It analyzes each spelling of a word once and remembers it, so it must not be kept longer

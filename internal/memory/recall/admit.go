@@ -3,7 +3,7 @@ package recall
 import (
 	"slices"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // census counts memories.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/fairshare"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // checked counts how often it is checked, and has ended from one check on.

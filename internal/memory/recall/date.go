@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // piece is a word of a query for reading dates.

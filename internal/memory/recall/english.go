@@ -3,12 +3,12 @@ package recall
 import (
 	"strings"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // This file contains what the ranking knows about English. It does not affect other languages.
 
-// idle are further stop words, in addition to those of internal/text.
+// idle are further stop words, in addition to those of internal/base/text.
 var idle = setOf(`
 	am being having doing done im i'm i've i'd i'll it's that's don't didn't doesn't isn't wasn't weren't haven't hasn't
 	what's who's where's when's how's she's he's they're they've we're we've you're you've there's let's can't couldn't

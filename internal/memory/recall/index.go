@@ -8,8 +8,8 @@ import (
 	"time"
 	"unsafe"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall/vectors"
-	"keepsake/internal/text"
 )
 
 // Index contains the words of one subject's memories, not their texts. It is safe for concurrent use.

@@ -1,6 +1,6 @@
 package recall
 
-import "keepsake/internal/text"
+import "keepsake/internal/base/text"
 
 // knowledge is what the lists of all languages say about a folded word, so that each word of a text is looked up once and not in
 // each list.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // lexicon contains what the ranking knows about a language in addition to its stems and stop words. Words are folded.

@@ -3,8 +3,8 @@ package recall
 import (
 	"math"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall/vectors"
-	"keepsake/internal/text"
 )
 
 // likeness is how near the texts of memories are to the query, by their vectors.

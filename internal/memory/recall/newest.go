@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"keepsake/internal/fairshare"
+	"keepsake/internal/base/fairshare"
 )
 
 // Newest returns the IDs of the memories that pass the filters of q: pinned ones first, then by time, newest first. pinned is

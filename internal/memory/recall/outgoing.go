@@ -7,7 +7,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // Speakers returns the names of all speakers.

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // shared by all tests: making one costs more than most of what they do.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // Limits of a query. They bound the cost of a search.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // now is a Wednesday.

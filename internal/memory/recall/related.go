@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // Lists of words that are related, in groups by topic.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // relatedLists are the languages that have a list of related words, by the name of the file.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/fairshare"
-	"keepsake/internal/text"
+	"keepsake/internal/base/fairshare"
+	"keepsake/internal/base/text"
 )
 
 // search is the state of one search. Later searches reuse its lists.

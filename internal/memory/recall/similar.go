@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall/vectors"
-	"keepsake/internal/text"
 )
 
 // A word of the query that no admitted memory contains is replaced by the words that are nearest to it by their vectors: cello for

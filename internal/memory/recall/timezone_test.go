@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/text"
 )
 
 // The days that a query names begin and end at midnight of the time zone, also where a day has 23 or 25 hours.

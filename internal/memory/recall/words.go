@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // single returns the term of a character of a script without spaces. It differs from pairs, because it counts less.

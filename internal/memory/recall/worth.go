@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"keepsake/internal/text"
+	"keepsake/internal/base/text"
 )
 
 // traits describe a text, whatever is asked. They come from the text alone, so a memory has the same traits in every store.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/sqlite"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 const instance = "INSTANCE"

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/postgres"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"keepsake/internal/document"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testing/enginetest"
 )
 
 // BenchmarkDurableWrites stores documents, each in a transaction of its own, on a server that syncs its disk: in one

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"keepsake/internal/serverurl"
+	"keepsake/internal/base/serverurl"
 )
 
 // place is the database server and database that a URL names.

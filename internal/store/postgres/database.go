@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"keepsake/internal/base/unit"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 // database is one part: a pool for transactions and a pool for reads.

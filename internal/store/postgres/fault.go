@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 // lostError reports a connection that was lost, or given up because the server did not answer in time.

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/await"
-	"keepsake/internal/enginetest"
-	"keepsake/internal/idempotency"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
-	"keepsake/internal/testtier"
-	"keepsake/internal/unit"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
 )
 
 var at = time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testing/enginetest"
 )
 
 func connect(t testing.TB, url string) *pgx.Conn {

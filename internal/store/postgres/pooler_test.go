@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testing/enginetest"
 )
 
 // pooled returns the URL of an empty database behind a PgBouncer, and that of the database itself.

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/store"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"keepsake/internal/enginetest"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/testing/enginetest"
 )
 
 func TestResealedSecretLeavesTheTableFile(t *testing.T) {

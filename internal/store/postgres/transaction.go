@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 // againError reports that nothing of a transaction happened and that it can run again.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"keepsake/internal/document"
-	"keepsake/internal/enginetest"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/storetest"
+	"keepsake/internal/testing/enginetest"
 )
 
 // grows and shrinks are migrations of a newer program.

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/document"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 func benchStore(b *testing.B) (*Engine, *store.Store) {

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/folder"
+	"keepsake/internal/base/folder"
 	"keepsake/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 // fault is a failure of the engine or of what lies below it, not of a statement.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestFullFileSystemLosesNothingAcknowledgedAndRecovers(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/testing/await"
 )
 
 func wantUnavailable(t *testing.T, err error) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/await"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/testing/await"
 )
 
 // A client that disconnects in the middle of a group removes neither its own rows nor those of others, and one that

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"keepsake/internal/problem"
-	"keepsake/internal/unit"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
 )
 
 // member is one transaction on its way through the writer.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestReadOnlyFileSystemIsRefused(t *testing.T) {

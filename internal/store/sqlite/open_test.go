@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store"
+	"keepsake/internal/testing/enginetest"
 )
 
 // TestMain checks that no goroutine is left. Those of database/sql end a moment after Close has returned, so the check is

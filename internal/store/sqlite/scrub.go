@@ -10,7 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 	"keepsake/internal/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 // A long read keeps deleted rows in the log. Scrub reports that, writes continue, and the next scrub removes the rows.

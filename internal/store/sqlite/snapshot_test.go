@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"keepsake/internal/await"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/testtier"
 )
 
 // Every snapshot is one moment: the rows up to some commit and none of the others, whatever is written meanwhile.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"keepsake/internal/folder"
+	"keepsake/internal/base/folder"
 	"keepsake/internal/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
 )
 
 const (

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/account"
-	"keepsake/internal/apikey"
-	"keepsake/internal/audit"
-	"keepsake/internal/document"
-	"keepsake/internal/limit"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 )
 

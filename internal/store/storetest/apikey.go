@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/store"
 )
 

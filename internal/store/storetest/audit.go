@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"keepsake/internal/audit"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 // auditRow is the n-th row of a chain: a day after the one before.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/apikey"
-	"keepsake/internal/seal"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 )
 

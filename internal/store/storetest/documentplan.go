@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/document"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 )
 

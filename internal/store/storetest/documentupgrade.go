@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"keepsake/internal/document"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/idempotency"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/idempotency"
 )
 
 func testIdempotency(t *testing.T, setup setup) {

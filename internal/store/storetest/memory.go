@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"keepsake/internal/base/problem"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
 	"keepsake/internal/store"
 )
 

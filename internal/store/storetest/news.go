@@ -9,14 +9,14 @@ import (
 	"sync"
 	"testing"
 
-	"keepsake/internal/account"
-	"keepsake/internal/apikey"
-	"keepsake/internal/auth"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/limit"
-	"keepsake/internal/seal"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 // shared is an engine that reports being shared with other processes.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/audit"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/store"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/analytics"
-	"keepsake/internal/lifecycle"
+	"keepsake/internal/govern/analytics"
+	"keepsake/internal/govern/lifecycle"
 	"keepsake/internal/store"
-	"keepsake/internal/testtier"
+	"keepsake/internal/testing/testtier"
 )
 
 // logged is a request of a workspace.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/idempotency"
+	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/memory"
-	"keepsake/internal/seal"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/memory/seal"
 )
 
 func testSecret(t *testing.T, setup setup) {

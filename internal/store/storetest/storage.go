@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/document"
-	"keepsake/internal/idempotency"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/memory"
-	"keepsake/internal/problem"
+	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 )
 

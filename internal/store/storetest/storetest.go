@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
 	"keepsake/internal/store"
 )
 

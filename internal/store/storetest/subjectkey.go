@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/problem"
-	"keepsake/internal/seal"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"keepsake/internal/account"
+	"keepsake/internal/govern/account"
 )
 
 func testThrottle(t *testing.T, setup setup) {

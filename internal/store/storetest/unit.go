@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"keepsake/internal/account"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/unit"
+	"keepsake/internal/govern/account"
 	"keepsake/internal/store"
-	"keepsake/internal/unit"
 )
 
 func testUnit(t *testing.T, setup setup) {

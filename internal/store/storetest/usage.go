@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/govern/usage"
 	"keepsake/internal/store"
-	"keepsake/internal/testtier"
-	"keepsake/internal/usage"
+	"keepsake/internal/testing/testtier"
 )
 
 func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {

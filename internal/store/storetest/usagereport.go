@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"keepsake/internal/govern/usage"
 	"keepsake/internal/store"
-	"keepsake/internal/usage"
 )
 
 func testUsageReports(t *testing.T, open func(t *testing.T) store.Engine) {

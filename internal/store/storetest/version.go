@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"keepsake/internal/audit/audittest"
-	"keepsake/internal/auth"
-	"keepsake/internal/event"
-	"keepsake/internal/lifecycle"
-	"keepsake/internal/problem"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/audit/audittest"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/event"
+	"keepsake/internal/govern/lifecycle"
 	"keepsake/internal/store"
 )
 

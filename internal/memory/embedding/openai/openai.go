@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"keepsake/internal/base/outbound"
 	"keepsake/internal/memory/embedding"
-	"keepsake/internal/outbound"
 )
 
 // Options is what an Endpoint needs.

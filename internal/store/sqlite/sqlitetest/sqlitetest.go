@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"keepsake/internal/enginetest"
 	"keepsake/internal/store/sqlite"
+	"keepsake/internal/testing/enginetest"
 )
 
 // Dir returns a new folder of the test's own with databases that have the schema and nothing else, as after a start that was

@@ -20,7 +20,7 @@ CREATE TABLE webhook (
 CREATE INDEX webhook_workspace ON webhook (workspace_id, id);
 
 -- The types of events, as bits, for which the transactions of a workspace look for webhooks. Processes hold this table in
--- memory, so a type is added before a webhook wants it: see internal/event.
+-- memory, so a type is added before a webhook wants it: see internal/govern/event.
 CREATE TABLE webhook_interest (
     workspace_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     types        BIGINT NOT NULL,

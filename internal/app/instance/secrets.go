@@ -1,0 +1,98 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"keepsake/internal/app/config"
+	"keepsake/internal/memory/seal"
+	"keepsake/internal/store"
+)
+
+// Unseal opens the instance's secrets, and creates them and the master key for a new instance. An instance that has
+// secrets never gets a new master key, which could not open them. Call Unseal within Start.
+func (i *Instance) Unseal(ctx context.Context) error {
+	wrapped, err := i.Store.Secrets(ctx)
+	if err != nil {
+		return fmt.Errorf("read secrets: %w", err)
+	}
+	master, err := i.masterKey(ctx, !i.Initialised && len(wrapped) == 0)
+	if err != nil {
+		return err
+	}
+	if i.Secrets, err = seal.Open(ctx, i.Store, master, !i.Initialised); err != nil {
+		return err
+	}
+	if err := i.authenticateJournal(ctx); err != nil {
+		return err
+	}
+	if err := i.sealBindings(ctx); err != nil {
+		return err
+	}
+	return i.checkJournal(ctx)
+}
+
+// sealBindings encrypts the subjects that API keys are bound to, including those that the previous release stored in
+// plain text.
+func (i *Instance) sealBindings(ctx context.Context) error {
+	secret, err := i.Secrets.Ensure(ctx, seal.Bindings)
+	if err != nil {
+		return err
+	}
+	if i.Binding, err = seal.InstanceKey(secret); err != nil {
+		return err
+	}
+	if err := openBindings(i.Store.Store, i.Secrets); err != nil {
+		return err
+	}
+	_, err = i.Store.SealOldBindings(ctx)
+	return err
+}
+
+// openBindings lets a store decrypt the subjects that API keys are bound to, if the instance has the secret.
+func openBindings(st *store.Store, secrets *seal.Secrets) error {
+	secret, ok := secrets.Find(seal.Bindings)
+	if !ok {
+		return nil
+	}
+	binding, err := seal.NewBinding(secret)
+	if err != nil {
+		return err
+	}
+	st.SealBindings(binding)
+	return nil
+}
+
+// masterKey returns the key of the settings, else the one in the folder, else, for a new instance, a new one.
+func (i *Instance) masterKey(ctx context.Context, create bool) (key seal.MasterKey, err error) {
+	if i.cfg.MasterKey != "" {
+		return parseMasterKey(i.cfg)
+	}
+	key, i.Rekeyed, err = MasterKeyFile(i.cfg.Data).Recover(ctx, i.Store, i.opt.Now())
+	switch {
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
+		return key, err
+	case create:
+		return seal.CreateMasterKey(MasterKeyPath(i.cfg.Data))
+	default:
+		return key, missingMasterKey(i.cfg)
+	}
+}
+
+func missingMasterKey(cfg *config.Config) error {
+	reason := "%s is missing; put it back, or name the key in masterKeyFile"
+	if cfg.DatabaseURL != "" {
+		reason = "%s is missing, and the database's secrets are encrypted with it; copy it from the folder of another process, or name the key in masterKeyFile"
+	}
+	return &config.Error{Setting: "masterKey", Reason: fmt.Sprintf(reason, MasterKeyPath(cfg.Data))}
+}
+
+func parseMasterKey(cfg *config.Config) (seal.MasterKey, error) {
+	key, err := seal.ParseMasterKey(cfg.MasterKey)
+	if err != nil {
+		return key, &config.Error{Setting: "masterKey", Reason: "must be 32 bytes in base64"}
+	}
+	return key, nil
+}

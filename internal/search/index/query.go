@@ -1,0 +1,103 @@
+package index
+
+import "keepsake/internal/base/text"
+
+// Query describes a search. A document matches if it has every phrase of All, none of Not, and, if All is empty, at least one
+// word of Any. If both are empty but Not is not, all other documents match.
+type Query struct {
+	Any     []Word
+	All     []Phrase
+	Not     []Phrase
+	Filters []Filter // all must hold
+	Scope   string   // term of a collection: only its documents match and count for the statistics; empty: all
+
+	Sort       Sort
+	After      *Place      // the last hit of the page before; nil: the first page
+	Statistics *Statistics // of the first page; nil: the current ones
+	Limit      int
+	Facets     []Facet
+}
+
+// Word is a word to find. A document has it if it has a word with the same stem in the language of the document.
+type Word struct {
+	Stem    string // the English one; empty: only Word is found
+	Word    string // as it stands, folded
+	Form    Form
+	Similar []Similar // words that are found, too, because Word is perhaps misspelled
+}
+
+// Form tells which words as they stand are found in addition to those with the stem.
+type Form byte
+
+// The forms.
+const (
+	Stemmed Form = iota
+	AsIs         // the word itself, for a single character of a script without spaces
+	Prefix       // every word that begins with it
+)
+
+// Similar is a word in place of a misspelled one.
+type Similar struct {
+	Stem   string  // the English one; no document has the empty stem
+	Word   string  // folded
+	Weight float64 // of its score
+}
+
+// Phrase are words that must be at the given distances from each other. A phrase of one word is that word.
+type Phrase []PhraseWord
+
+// PhraseWord is a word of a phrase. A word without a stem can only be in a phrase of its own.
+type PhraseWord struct {
+	Word
+	Offset uint32 // distance from the first word
+}
+
+// Filter holds for documents with any of the terms, or with none of them if Not is true.
+type Filter struct {
+	Any []Range
+	Not bool
+}
+
+// Facet counts the matching documents of each term.
+type Facet []Range
+
+// Sort is the order of hits. Equal hits are sorted by ID.
+type Sort byte
+
+// The orders.
+const (
+	ByScore Sort = iota
+	NewestFirst
+	OldestFirst
+)
+
+// Place is the position of a hit: larger keys come first, then smaller IDs.
+type Place struct {
+	Key int64  `json:"k"`
+	ID  string `json:"i"`
+}
+
+// Found is the result of a search.
+type Found struct {
+	Hits       []Hit
+	Total      int64
+	Statistics Statistics
+	Weights    []float64 // of the words of Any
+	Facets     []Counts
+}
+
+// Hit is a document that was found.
+type Hit struct {
+	Place
+	Score    float64
+	Language text.Language // of the document
+}
+
+// Counts contains the number of matching documents by terms. Complete is false if there are more terms.
+type Counts struct {
+	ByTerm   map[string]int64
+	Complete bool
+}
+
+// maxFacet is how many terms of a facet are counted.
+const maxFacet = 10_000

@@ -1,0 +1,437 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"keepsake/internal/base/text"
+)
+
+// Step is called regularly during a search, with the number of steps since the last call. Its error ends the search.
+type Step func(steps int) error
+
+// ErrCorrupt says that an index cannot be read, because its files were changed.
+var ErrCorrupt = errors.New("the index is corrupt")
+
+// Search finds documents. It returns ErrCorrupt or the error of step.
+func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
+	defer recoverCorrupt(&err)
+	run := &search{snapshot: s, q: q, step: step}
+	if err := run.open(); err != nil {
+		return nil, err
+	}
+	hits := newCollector(s, q)
+	for i := range s.parts {
+		if err := run.searchPart(i, hits); err != nil {
+			return nil, err
+		}
+	}
+	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
+	for _, w := range run.any {
+		found.Weights = append(found.Weights, w.weight)
+	}
+	return found, nil
+}
+
+// recoverCorrupt turns a panic about an index out of range, which only a corrupt segment causes, into an error.
+func recoverCorrupt(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("%w: %w", ErrCorrupt, cause)
+	default:
+		panic(cause)
+	}
+}
+
+// search is the state of a search.
+type search struct {
+	snapshot *Snapshot
+	q        *Query
+	step     Step
+	cost     int // steps since the last call of step
+
+	ranking   *ranking
+	languages text.LanguageSet // of the documents
+	language  text.Language    // of the query
+	parts     []searchedPart
+	any       []*word
+	all       []clause
+	not       []clause
+	window    window
+	list      list // for counting
+	counts    []Counts
+}
+
+// searchedPart is what a search needs of a part of the snapshot.
+type searchedPart struct {
+	*part
+	number  int
+	scope   bitmap // live documents of the collection; nil: all documents of the part
+	matches bitmap // for facets
+}
+
+// clause is a word or a phrase that is required or excluded. open is called for each part, seek with rising targets.
+type clause interface {
+	open(p *searchedPart)
+	count() int // an upper bound of the documents of the part
+	seek(target uint32) uint32
+	// score returns whether the document at which seek stopped matches, and its score.
+	score(doc uint32) (score int32, ok bool)
+	cost() int // steps of the last call of score
+}
+
+// open reads the statistics and prepares the clauses. The order in which the frequencies of words are read is fixed, because
+// those of a cursor are in that order.
+func (r *search) open() error {
+	r.counts = make([]Counts, len(r.q.Facets))
+	for i := range r.counts {
+		r.counts[i] = Counts{ByTerm: map[string]int64{}, Complete: true}
+	}
+	if err := r.openScope(); err != nil {
+		return err
+	}
+	r.ranking = newRanking(r.statistics(), r.q.Statistics)
+	r.languages = r.ranking.statistics.Languages
+	r.language = languageOf(r.q.Any, r.languages)
+	telling := 0
+	for i := range r.q.Any {
+		w, err := r.newWord(&r.q.Any[i])
+		if err != nil {
+			return err
+		}
+		r.any = append(r.any, w)
+		if !w.stopword {
+			telling++
+		}
+	}
+	if telling <= strictWords {
+		r.countFirst()
+	}
+	var err error
+	if r.all, err = r.newClauses(r.q.All); err == nil {
+		r.not, err = r.newClauses(r.q.Not)
+	}
+	return err
+}
+
+// countFirst makes each word that is not a stop word worth more than all scores together. Similar words are not, so that
+// documents with a word as it was asked for come first.
+func (r *search) countFirst() {
+	most := int32(0)
+	for _, w := range r.any {
+		most += w.most()
+	}
+	for _, w := range r.any {
+		w.setBonus(most)
+	}
+}
+
+func (r *search) newClauses(phrases []Phrase) ([]clause, error) {
+	var all []clause
+	for _, p := range phrases {
+		c, err := r.newClause(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func (r *search) newClause(p Phrase) (clause, error) {
+	if len(p) == 1 {
+		return r.newWord(&p[0].Word)
+	}
+	return r.newPhrase(p)
+}
+
+// steps counts steps, and reports them from time to time.
+func (r *search) steps(n int) error {
+	const often = 1024
+	if r.cost += n; r.cost < often || r.step == nil {
+		return nil
+	}
+	n, r.cost = r.cost, 0
+	return r.step(n)
+}
+
+// frequency returns how many documents of the scope have a term.
+func (r *search) frequency(term string) (int64, error) {
+	sum := int64(0)
+	for i := range r.parts {
+		p := &r.parts[i]
+		e, ok := p.dictionary.find(term)
+		if !ok {
+			continue
+		}
+		n, err := r.countIn(p, e)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, r.steps(len(r.parts))
+}
+
+// countIn returns how many documents of a list are in the scope.
+func (r *search) countIn(p *searchedPart, e entry) (int64, error) {
+	if p.scope == nil {
+		return int64(e.count), nil
+	}
+	r.list.open(p.lists, e)
+	const ofSeek = 16 // steps
+	if sameBitmap(p.scope, p.live) && p.dead*ofSeek < int(e.count) {
+		n := int64(e.count)
+		p.eachDead(func(doc uint32) {
+			if r.list.seek(doc) == doc {
+				n--
+			}
+		})
+		return n, r.steps(p.dead * ofSeek)
+	}
+	n := int64(0)
+	for doc := r.list.seek(0); doc != noDoc; doc = r.list.next() {
+		if p.scope.has(doc) {
+			n++
+		}
+	}
+	return n, r.steps(r.list.stored)
+}
+
+func (p *part) eachDead(do func(doc uint32)) {
+	if p.dead == 0 {
+		return
+	}
+	dead := full(p.docs)
+	dead.without(p.live)
+	dead.each(do)
+}
+
+// searchPart finds the matching documents of a part.
+func (r *search) searchPart(i int, hits *collector) error {
+	p := &r.parts[i]
+	if p.liveDocs() == 0 {
+		return nil
+	}
+	hits.begin(i, p.part)
+	if len(r.q.Facets) > 0 {
+		p.matches = newBitmap(p.docs)
+	}
+	mask, err := r.mask(p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(r.all) > 0:
+		err = r.searchAll(p, mask, hits)
+	case len(r.any) > 0:
+		err = r.searchAny(p, mask, hits)
+	case len(r.not) > 0:
+		err = r.searchRest(p, mask, hits)
+	}
+	if err != nil {
+		return err
+	}
+	return r.countFacets(p)
+}
+
+// mask returns the documents of a part that no filter, exclusion or deletion leaves out; nil: all.
+func (r *search) mask(p *searchedPart) (bitmap, error) {
+	mask := p.scope
+	owned := false
+	own := func() {
+		if !owned {
+			mask, owned = copyOf(mask, p.docs), true
+		}
+	}
+	for i := range r.q.Filters {
+		f := &r.q.Filters[i]
+		terms, err := r.withAny(p, f.Any)
+		if err != nil {
+			return nil, err
+		}
+		if own(); f.Not {
+			mask.without(terms)
+		} else {
+			mask.and(terms)
+		}
+	}
+	for _, c := range r.not {
+		own()
+		if err := r.exclude(p, c, mask); err != nil {
+			return nil, err
+		}
+	}
+	return mask, r.steps(1 + len(mask)/8)
+}
+
+// exclude removes the documents from mask that match a clause.
+func (r *search) exclude(p *searchedPart, c clause, mask bitmap) error {
+	c.open(p)
+	if w, ok := c.(*word); ok {
+		for i := range w.terms {
+			mask.withoutList(&w.terms[i].list)
+		}
+		if w.flat != nil {
+			mask.without(w.flat)
+		}
+		return r.steps(c.count())
+	}
+	for doc := c.seek(0); doc != noDoc; doc = c.seek(doc + 1) {
+		if _, ok := c.score(doc); ok {
+			mask.remove(doc)
+		}
+		if err := r.steps(8); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyOf(b bitmap, docs uint32) bitmap {
+	if b == nil {
+		return full(docs)
+	}
+	return append(bitmap(nil), b...)
+}
+
+// withAny returns the documents with a term of the ranges.
+func (r *search) withAny(p *searchedPart, ranges []Range) (bitmap, error) {
+	docs := newBitmap(p.docs)
+	var err error
+	for _, of := range ranges {
+		p.dictionary.each(of, func(_ []byte, e entry) bool {
+			r.list.open(p.lists, e)
+			docs.addList(&r.list)
+			err = r.steps(1 + r.list.stored)
+			return err == nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
+
+// searchRest finds all documents of the mask.
+func (r *search) searchRest(p *searchedPart, mask bitmap, hits *collector) error {
+	if mask == nil {
+		mask = full(p.docs)
+	}
+	var err error
+	mask.each(func(doc uint32) {
+		if err == nil {
+			r.found(p, doc, 0, hits)
+			err = r.steps(1)
+		}
+	})
+	return err
+}
+
+func (r *search) found(p *searchedPart, doc uint32, score int32, hits *collector) {
+	if p.matches != nil {
+		p.matches.add(doc)
+	}
+	hits.total++
+	hits.offer(doc, score)
+}
+
+// searchAll moves all clauses to the same documents, from the rarest to the most frequent.
+func (r *search) searchAll(p *searchedPart, mask bitmap, hits *collector) error {
+	for _, c := range r.all {
+		c.open(p)
+	}
+	for _, w := range r.any {
+		w.open(p)
+	}
+	order := sortedByCount(r.all)
+	for doc := uint32(0); ; doc++ {
+		if doc = meet(order, doc); doc == noDoc {
+			return nil
+		}
+		if err := r.steps(8); err != nil {
+			return err
+		}
+		if mask != nil && !mask.has(doc) {
+			continue
+		}
+		score, ok, err := r.scoreAll(doc)
+		if err != nil {
+			return err
+		}
+		if ok {
+			r.found(p, doc, score, hits)
+		}
+	}
+}
+
+// meet returns the first document at or after target at which all clauses stop.
+func meet(clauses []clause, target uint32) uint32 {
+	for i := 0; i < len(clauses) && target != noDoc; {
+		if doc := clauses[i].seek(target); doc > target {
+			target, i = doc, 0
+			continue
+		}
+		i++
+	}
+	return target
+}
+
+func (r *search) scoreAll(doc uint32) (sum int32, ok bool, err error) {
+	for _, c := range r.all {
+		score, ok := c.score(doc)
+		if !ok {
+			return 0, false, nil
+		}
+		sum += score
+	}
+	for _, w := range r.any {
+		if w.seek(doc) == doc {
+			score, _ := w.score(doc)
+			sum += score
+		}
+	}
+	for _, c := range r.all {
+		if err := r.steps(c.cost()); err != nil {
+			return 0, false, err
+		}
+	}
+	return sum, true, nil
+}
+
+// countFacets counts the matching documents of a part by the terms of the facets.
+func (r *search) countFacets(p *searchedPart) error {
+	if p.matches == nil || p.matches.count() == 0 {
+		return nil
+	}
+	for i, facet := range r.q.Facets {
+		counts := &r.counts[i]
+		for _, of := range facet {
+			var err error
+			p.dictionary.each(of, func(term []byte, e entry) bool {
+				r.list.open(p.lists, e)
+				n := int64(0)
+				for doc := r.list.seek(0); doc != noDoc; doc = r.list.next() {
+					if p.matches.has(doc) {
+						n++
+					}
+				}
+				if err = r.steps(1 + r.list.stored); err != nil || n == 0 {
+					return err == nil
+				}
+				if _, known := counts.ByTerm[string(term)]; !known && len(counts.ByTerm) == maxFacet {
+					counts.Complete = false
+					return true
+				}
+				counts.ByTerm[string(term)] += n
+				return true
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package backend
+
+import (
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	v1 "keepsake/internal/web/api/v1"
+	"keepsake/internal/web/endpoint"
+)
+
+// AddVerify declares the verification of a key for another service. A caller with an API key verifies keys of its workspace, one
+// with the backend secret keys of all workspaces.
+func AddVerify(r *endpoint.Registry, keys *apikey.Service) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "verifyAPIKey", Method: "POST", Path: "/verify", Tag: "api keys", Summary: "Verify an API key",
+		Credentials: endpoint.Key | endpoint.Backend, Scope: auth.DeveloperManage, Status: 200, Uncharged: true,
+	}, v1.Verify(keys))
+}

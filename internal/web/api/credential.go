@@ -1,0 +1,237 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/limit"
+	"keepsake/internal/govern/usage"
+	"keepsake/internal/web/endpoint"
+)
+
+// caller is the authenticated sender of the request.
+type caller struct {
+	live      apikey.LiveKey // the key, or its equivalent for other callers
+	workspace limit.Account
+}
+
+var (
+	errMissingKey = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key.")
+	errMissingToken = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an access token in the header Authorization: Bearer ….")
+	errMissingCredentials = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key, or an access token in the header Authorization: Bearer ….")
+	errMissingOfAgent = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key or Authorization: Bearer kpsk_…, or an access token in the header Authorization: Bearer ….")
+	errMissingKeyOrSecret = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"Send an API key in the header X-API-Key, or the backend secret in the header X-Keepsake-Backend.")
+	errKeyAsToken = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
+		"This is an API key, not an access token. API keys go in the header X-API-Key.")
+	errKeyInAuthorization = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
+		"An API key was sent in the header Authorization. API keys go in the header X-API-Key.")
+	errAmbiguousKey = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey,
+		"More than one X-API-Key was sent.")
+	errAddressNotAllowed = problem.New(problem.Forbidden, problem.CodeIPNotAllowed,
+		"This API key cannot be used from this address.")
+	errCutOff    = problem.NotAvailable("Credentials cannot be verified right now; try again.", time.Second)
+	errSuspended = problem.New(problem.Forbidden, problem.CodeSuspended,
+		"The workspace of this credential is suspended.")
+)
+
+// missing returns the problem of a missing credential.
+func missing(takes endpoint.Credentials) *problem.Problem {
+	switch takes {
+	case endpoint.Key:
+		return errMissingKey
+	case endpoint.Bearer:
+		return errMissingToken
+	case endpoint.Key | endpoint.Backend:
+		return errMissingKeyOrSecret
+	default:
+		return errMissingCredentials
+	}
+}
+
+// identify authenticates the caller with the kinds of credentials that are accepted here. It does nothing if the caller is
+// known. If a key and a token or the backend secret are sent, the key is used; a kind that is not accepted is ignored.
+func (x *requestState) identify(takes endpoint.Credentials) error {
+	if x.known {
+		return nil
+	}
+	if takes&endpoint.Key != 0 && x.api.o.Keys != nil {
+		switch sent := x.r.Header["X-Api-Key"]; {
+		case len(sent) > 1:
+			return errAmbiguousKey
+		case len(sent) == 1 && sent[0] != "":
+			return x.identifyKey(sent[0])
+		}
+		if x.takesKeyAsBearer() {
+			if text, ok := x.keyInAuthorization(); ok {
+				return x.identifyKey(text)
+			}
+		}
+	}
+	if takes&endpoint.Bearer != 0 && x.api.o.Bearers != nil {
+		switch sent := x.r.Header["Authorization"]; {
+		case len(sent) > 1:
+			return auth.ErrInvalidToken
+		case len(sent) == 1:
+			if token, ok := bearerToken(sent[0]); ok {
+				if apikey.WellFormed(token) {
+					return errKeyAsToken
+				}
+				return x.identifyBearer(token)
+			}
+		}
+	}
+	if takes&endpoint.Backend != 0 && x.trusted {
+		return x.identifyBackend(takes)
+	}
+	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
+		return x.identifyLocal(takes)
+	}
+	if takes == endpoint.Key {
+		if text, ok := x.keyInAuthorization(); ok && apikey.WellFormed(text) {
+			return errKeyInAuthorization
+		}
+	}
+	if x.takesKeyAsBearer() {
+		return errMissingOfAgent
+	}
+	return missing(takes)
+}
+
+// takesKeyAsBearer reports whether an API key can be sent in the header for access tokens: on the AI surface, because clients of
+// the Model Context Protocol do so (decisions.md, J), and to other services, whose clients can be the same.
+func (x *requestState) takesKeyAsBearer() bool {
+	return x.api.o.Surface == usage.AI || x.judging != nil
+}
+
+// keyInAuthorization returns what was sent as an API key in the header for access tokens.
+func (x *requestState) keyInAuthorization() (string, bool) {
+	sent := x.r.Header["Authorization"]
+	if len(sent) != 1 {
+		return "", false
+	}
+	token, ok := bearerToken(sent[0])
+	return token, ok && apikey.LooksLike(token)
+}
+
+func (x *requestState) identifyKey(text string) error {
+	if x.api.o.News != nil && !x.api.o.News.Current() {
+		return errCutOff
+	}
+	key, err := x.api.o.Keys.Lookup(text, x.at)
+	if errors.Is(err, apikey.ErrNotInMemory) {
+		key, err = x.lookupStoredKey(text)
+	}
+	if err != nil {
+		return err
+	}
+	x.caller.live = key
+	live := &x.caller.live
+	live.Touch(x.at)
+	x.is(&live.Principal, live.Workspace)
+	return nil
+}
+
+// lookupStoredKey looks for a key in the database. Most unknown keys are invalid, so the client's address is charged first,
+// and refunded for a valid key, also on the backend listener, whose requests are free otherwise. There is no read if the address
+// cannot be charged or has no requests left.
+func (x *requestState) lookupStoredKey(text string) (apikey.LiveKey, error) {
+	if !x.chargeable() && x.api.o.Surface != usage.Backend || x.toll.taken {
+		return apikey.LiveKey{}, apikey.ErrInvalid
+	}
+	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
+		return apikey.LiveKey{}, apikey.ErrInvalid
+	}
+	key, err := x.api.o.Keys.LookupStored(x.operationContext, text, x.at)
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
+		x.refundAddress()
+	}
+	return key, err
+}
+
+func (x *requestState) identifyBearer(token string) error {
+	if x.api.o.News != nil && !x.api.o.News.Current() {
+		return errCutOff
+	}
+	b, err := x.api.o.Bearers.Authenticate(x.operationContext, token, x.Client(), x.at)
+	if err != nil {
+		return err
+	}
+	x.caller.live.Workspace, x.caller.live.Usage = b.Workspace, b.Workspace.Usage()
+	x.is(&b.Principal, b.Workspace)
+	return nil
+}
+
+// identifyLocal treats the data folder's socket as the operator: only the operator can open it.
+func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
+	entry, ok := x.api.o.Operator()
+	if !ok {
+		return missing(takes)
+	}
+	x.caller.live.Workspace, x.caller.live.Usage = entry, entry.Usage()
+	x.is(&auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}, entry)
+	return nil
+}
+
+// is sets the caller.
+func (x *requestState) is(p *auth.Principal, workspace *account.Entry) {
+	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
+	x.recordSpan()
+}
+
+// bearerToken returns the token of an Authorization header; false for another scheme. The scheme ignores case (RFC 9110).
+func bearerToken(header string) (string, bool) {
+	const scheme = "bearer "
+	if len(header) <= len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
+		return "", false
+	}
+	token := strings.Trim(header[len(scheme):], " ")
+	return token, token != ""
+}
+
+// admit returns why a valid credential cannot be used from here or now.
+func (x *requestState) admit() error {
+	switch c := &x.caller; {
+	case !c.live.Anywhere() && !c.live.AllowedFrom(x.Client()):
+		return errAddressNotAllowed
+	case c.live.Workspace.Suspended():
+		return errSuspended
+	default:
+		return nil
+	}
+}
+
+// recognise authenticates the caller only for the headers. On failure there is no caller.
+func (x *requestState) recognise() {
+	if x.identify(endpoint.Key|endpoint.Bearer) != nil {
+		x.forget()
+	}
+}
+
+// forget removes the caller.
+func (x *requestState) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
+
+// warnings appends headers about what will expire: the old secret after a rotation, or the key.
+func (c *caller) warnings(now time.Time, h http.Header) {
+	if at := c.live.RotateBy; at != 0 {
+		h["X-API-Key-Rotate-By"] = []string{httpDate(at)}
+	}
+	if at := c.live.ExpiresAt; at != 0 && at-now.Unix() <= int64(expiryWarning/time.Second) {
+		h["X-API-Key-Expires"] = []string{httpDate(at)}
+	}
+}
+
+// expiryWarning is how long before its expiry a key's responses announce it (decisions.md, D).
+const expiryWarning = 14 * 24 * time.Hour
+
+func httpDate(unix int64) string { return time.Unix(unix, 0).UTC().Format(http.TimeFormat) }

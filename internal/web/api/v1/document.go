@@ -1,0 +1,310 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/base/page"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/wire"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/search/document"
+	"keepsake/internal/web/endpoint"
+)
+
+// AddDocuments declares the operations on documents.
+func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *page.Sealer) {
+	create := documentOperation("createDocument", "POST", "", "Create a document", auth.Write)
+	create.Description = "If the document has no ID, one is generated."
+	create.Status, create.Idempotent = 201, true
+	create.Errors = []string{problem.CodeConflict, problem.CodeLimitReached}
+	endpoint.Add(r, create, func(ctx context.Context, in *createDocument) (*createdDocument, error) {
+		id := ""
+		if in.Body.ID != nil {
+			id = string(*in.Body.ID)
+		}
+		d, err := documents.Create(ctx, auth.From(ctx).WorkspaceID, id, in.Body.fields())
+		if err != nil {
+			return nil, err
+		}
+		return &createdDocument{ETag: endpoint.ETag(d.Revision), Location: documentPath(d), Body: viewOfDocument(d)}, nil
+	})
+
+	put := documentOperation("putDocument", "PUT", "/{id}", "Create or replace a document", auth.Write)
+	put.Description = "With If-None-Match: *, the operation creates a document and does not replace one."
+	put.Errors = []string{problem.CodeLimitReached, problem.CodeRevisionMismatch}
+	endpoint.Add(r, put, func(ctx context.Context, in *putDocument) (*storedDocument, error) {
+		condition := document.Condition{
+			Exists: in.IfMatch.Any, Revision: in.IfMatch.Revisions(),
+			Absent: in.IfNoneMatch.Any, NotRevision: in.IfNoneMatch.Revisions,
+		}
+		d, created, err := documents.Put(ctx, auth.From(ctx).WorkspaceID, in.ID, in.Body.fields(), condition)
+		if err != nil {
+			return nil, err
+		}
+		out := &storedDocument{Status: 200, ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}
+		if created {
+			out.Status, out.Location = 201, documentPath(d)
+		}
+		return out, nil
+	})
+
+	get := documentOperation("getDocument", "GET", "/{id}", "Get a document", auth.Read)
+	get.Errors = []string{problem.CodeNotFound}
+	endpoint.Add(r, get, func(ctx context.Context, in *getDocument) (*oneDocument, error) {
+		d, err := documents.Document(ctx, auth.From(ctx).WorkspaceID, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &oneDocument{ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}, nil
+	})
+
+	change := documentOperation("changeDocument", "PATCH", "/{id}", "Change a document", auth.Write)
+	change.Description = "The body is a merge patch. Fields that are omitted do not change, null removes a field, and metadata is merged name by name."
+	change.Errors = []string{problem.CodeNotFound, problem.CodeLimitReached, problem.CodeRevisionMismatch}
+	endpoint.Add(r, change, func(ctx context.Context, in *changeDocument) (*oneDocument, error) {
+		// `If-Match: *` only requires what the 404 checks anyway.
+		d, err := documents.Patch(ctx, auth.From(ctx).WorkspaceID, in.ID, in.patch(), in.IfMatch.Revisions())
+		if err != nil {
+			return nil, err
+		}
+		return &oneDocument{ETag: endpoint.ETag(d.Revision), Body: viewOfDocument(d)}, nil
+	})
+
+	remove := documentOperation("deleteDocument", "DELETE", "/{id}", "Delete a document", auth.Write)
+	remove.Status = 204
+	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
+	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
+		// `If-Match: *` only requires what the 404 checks anyway.
+		err := documents.Delete(ctx, auth.From(ctx).WorkspaceID, in.ID, in.IfMatch.Revisions())
+		if err != nil {
+			return nil, err
+		}
+		return &struct{}{}, nil
+	})
+
+	list := documentOperation("listDocuments", "GET", "", "List documents", auth.Read)
+	list.Description = "If filter is given, a page can have fewer items than limit, or none, although nextCursor is not null."
+	endpoint.Add(r, list, func(ctx context.Context, in *listDocuments) (*documentList, error) {
+		return in.list(ctx, documents, cursors)
+	})
+}
+
+// documentOperation is what the operations on documents have in common.
+func documentOperation(id, method, path, summary string, scope auth.Scopes) endpoint.Operation {
+	return endpoint.Operation{
+		ID: id, Method: method, Path: "/documents" + path, Since: 1, Tag: "documents", Summary: summary,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: scope, Status: 200,
+	}
+}
+
+// documentFields are the fields of a document that a client writes.
+type documentFields struct {
+	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
+	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
+	Text       string        `json:"text" required:"false" maxBytes:"262144" example:"We are open from nine to five."`
+	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
+}
+
+func (f *documentFields) fields() document.Fields {
+	fields := document.Fields{Title: f.Title, Text: f.Text, Tags: f.Tags, Metadata: f.Metadata}
+	if f.Collection != nil {
+		fields.Collection = *f.Collection
+	}
+	if f.URL != nil {
+		fields.URL = *f.URL
+	}
+	return fields
+}
+
+// documentID is the ID of a document in a body, where an integer is taken as its digits.
+type documentID string
+
+// UnmarshalJSONFrom decodes a string or an integer.
+func (id *documentID) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '0' {
+		return json.UnmarshalDecode(dec, (*string)(id))
+	}
+	number, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	whole, fraction, _ := strings.Cut(string(number), ".")
+	if strings.Trim(fraction, "0") != "" || strings.ContainsAny(whole, "eE") {
+		return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errors.New("no integer")}
+	}
+	if *id = documentID(whole); whole == "-0" {
+		*id = "0"
+	}
+	return nil
+}
+
+type newDocument struct {
+	ID *documentID `json:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the document. If it is omitted, one is generated. An integer is taken as its digits." example:"opening-hours"`
+	documentFields
+}
+
+type createDocument struct {
+	Body newDocument
+}
+
+type putDocument struct {
+	ID          string               `path:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	IfMatch     endpoint.IfMatch     `header:"If-Match"`
+	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, an existing document is not replaced and the request is refused with 412."`
+	Body        documentFields
+}
+
+type getDocument struct {
+	ID string `path:"id"`
+}
+
+type deleteDocument struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+}
+
+type changeDocument struct {
+	ID      string           `path:"id"`
+	IfMatch endpoint.IfMatch `header:"If-Match"`
+	Body    struct {
+		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. null stands for the collection named default."`
+		Title      wire.Optional[string]              `json:"title" maxLength:"1024"`
+		Text       wire.Optional[string]              `json:"text" maxBytes:"262144"`
+		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048"`
+		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+	}
+}
+
+func (in *changeDocument) patch() document.Patch {
+	b := &in.Body
+	p := document.Patch{
+		Collection: replacement(&b.Collection), Title: replacement(&b.Title), Text: replacement(&b.Text), URL: replacement(&b.URL),
+		Tags: replacement(&b.Tags),
+	}
+	if metadata := replacement(&b.Metadata); metadata != nil {
+		p.Metadata = (*map[string]any)(metadata)
+	}
+	return p
+}
+
+// replacement returns the new value of a member of a merge patch: nil if it is omitted, and a zero value for null.
+func replacement[T any](o *wire.Optional[T]) *T {
+	if !o.Set {
+		return nil
+	}
+	return &o.Value
+}
+
+type documentView struct {
+	ID         string        `json:"id" example:"opening-hours"`
+	Collection string        `json:"collection"`
+	Title      string        `json:"title"`
+	Text       string        `json:"text"`
+	URL        *string       `json:"url"`
+	Tags       []string      `json:"tags"`
+	Metadata   wire.Metadata `json:"metadata"`
+	CreatedAt  wire.Time     `json:"createdAt"`
+	UpdatedAt  wire.Time     `json:"updatedAt"`
+	Revision   int64         `json:"revision"`
+}
+
+type oneDocument struct {
+	ETag string `header:"ETag"`
+	Body documentView
+}
+
+type createdDocument struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     documentView
+}
+
+type storedDocument struct {
+	Status   int    `enum:"200,201"`
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     documentView
+}
+
+func documentPath(d *document.Document) string { return "/documents/" + url.PathEscape(d.ID) }
+
+func viewOfDocument(d *document.Document) documentView {
+	return documentView{
+		ID: d.ID, Collection: d.Collection, Title: d.Title, Text: d.Text, URL: textOrNull(d.URL), Tags: d.Tags,
+		Metadata: d.Metadata, CreatedAt: wire.At(d.CreatedAt), UpdatedAt: wire.At(d.UpdatedAt), Revision: d.Revision,
+	}
+}
+
+// textOrNull returns nil for "".
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+type listDocuments struct {
+	Collection string   `query:"collection"`
+	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
+	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt"`
+	pageQuery
+}
+
+// documentPosition is the position of a document in a list.
+type documentPosition struct {
+	ID        string    `json:"id"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+}
+
+type documentList struct {
+	Body struct {
+		Items      iter.Seq2[*documentView, error] `json:"items"`
+		NextCursor *string                         `json:"nextCursor"`
+	}
+}
+
+func (in *listDocuments) list(ctx context.Context, documents *document.Service, cursors *page.Sealer) (*documentList, error) {
+	workspaceID := auth.From(ctx).WorkspaceID
+	metadata, err := comparisons(in.Filters, func(int) string { return "filter" })
+	if err != nil {
+		return nil, err
+	}
+	selection := document.Selection{Collection: in.Collection, Tags: in.Tags, Metadata: metadata}
+	scope := page.Scope(workspaceID, "listDocuments", in.Sort, in.Collection, strings.Join(in.Tags, "\n"), strings.Join(in.Filters, "\n"))
+	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *documentPosition) ([]document.Document, *documentPosition, error) {
+		list, next, err := documents.List(ctx, workspaceID, selection, document.Sort(in.Sort), (*document.Position)(after), in.Limit)
+		return list, (*documentPosition)(next), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &documentList{}
+	out.Body.NextCursor = next
+	out.Body.Items = views(found, func(d document.Document) documentView { return viewOfDocument(&d) })
+	return out, nil
+}
+
+// comparisons parses filters. name returns the name of one for an error.
+func comparisons(filters []string, name func(i int) string) ([]document.Comparison, error) {
+	list := make([]document.Comparison, len(filters))
+	for i, filter := range filters {
+		var ok bool
+		if list[i], ok = document.ParseComparison(filter); !ok {
+			return nil, problem.Validation(name(i), problem.Format,
+				name(i)+" must have the form name:op:value, where op is eq, ne, lt, lte, gt or gte.")
+		}
+	}
+	return list, nil
+}

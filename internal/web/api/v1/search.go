@@ -1,0 +1,189 @@
+package v1
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"keepsake/internal/base/problem"
+	"keepsake/internal/base/wire"
+	"keepsake/internal/govern/auth"
+	"keepsake/internal/search"
+	"keepsake/internal/web/endpoint"
+)
+
+// AddSearch declares search, with parameters in the query or in a body.
+func AddSearch(r *endpoint.Registry, s *search.Service) {
+	endpoint.Add(r, endpoint.Operation{
+		ID: "search", Method: "GET", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents",
+		Description: searchSyntax, Credentials: endpoint.Key, Scope: auth.Read, Status: 200,
+	}, func(ctx context.Context, in *searchQuery) (*searchAnswer, error) {
+		metadata, err := comparisons(in.Filters, func(int) string { return "filter" })
+		if err != nil {
+			return nil, err
+		}
+		facets, err := facetNames(in.Facets)
+		if err != nil {
+			return nil, err
+		}
+		return runSearch(ctx, s, search.Request{
+			Query: in.Q, Limit: in.Limit, Cursor: in.Cursor, Collection: in.Collection, Tags: in.Tags, Metadata: metadata,
+			Repair: in.Fuzzy != "off", Prefix: in.Prefix, Highlight: in.Highlight, Facets: facets, Sort: search.Sort(in.Sort),
+		})
+	})
+	endpoint.Add(r, endpoint.Operation{
+		ID: "searchPost", Method: "POST", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents with parameters in the body",
+		Description: searchSyntax, Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Status: 200,
+	}, func(ctx context.Context, in *searchBody) (*searchAnswer, error) {
+		b := &in.Body
+		metadata, err := comparisons(b.Filters, func(i int) string { return item("filter", i) })
+		if err != nil {
+			return nil, err
+		}
+		return runSearch(ctx, s, search.Request{
+			Query: b.Q, Limit: b.Limit, Cursor: b.Cursor, Collection: b.Collection, Tags: b.Tags, Metadata: metadata,
+			Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
+		})
+	})
+}
+
+// maxFacets is the maximum number of facets of a search.
+const maxFacets = 16
+
+// facetNames parses a list of names that are separated by commas.
+func facetNames(list string) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	names := strings.Split(list, ",")
+	if slices.Contains(names, "") {
+		return nil, problem.Validation("facets", problem.Format, "facets must be names that are separated by commas.")
+	}
+	if names = distinct(names); len(names) > maxFacets {
+		return nil, problem.Validation("facets", problem.TooLong, "facets must have at most 16 names.")
+	}
+	return names, nil
+}
+
+// distinct returns each name once, in the order of their first use.
+func distinct(names []string) []string {
+	var list []string
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+const searchSyntax = "A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `\"Quoted " +
+	"phrases\"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other " +
+	"syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; " +
+	"`suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change."
+
+type searchQuery struct {
+	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The query." example:"opening hours"`
+	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100"`
+	Cursor     string   `query:"cursor"`
+	Collection string   `query:"collection"`
+	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
+	Highlight  bool     `query:"highlight" default:"true"`
+	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
+	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
+	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
+	Facets     string   `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
+}
+
+type searchBody struct {
+	Body struct {
+		Q          string   `json:"q" maxLength:"1024" doc:"The query." example:"opening hours"`
+		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100"`
+		Cursor     string   `json:"cursor" required:"false"`
+		Collection string   `json:"collection" required:"false"`
+		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
+		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
+		Highlight  bool     `json:"highlight" default:"true"`
+		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
+		Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
+		Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
+		Facets     []string `json:"facets" required:"false" maxItems:"16" minLength:"1" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
+	}
+}
+
+type searchAnswer struct {
+	Body struct {
+		Query         string                  `json:"query"`
+		Total         int64                   `json:"total"`
+		TotalRelation string                  `json:"totalRelation" enum:"eq,gte"`
+		TookMs        float64                 `json:"tookMs"`
+		Results       []searchResult          `json:"results"`
+		Facets        map[string][]facetCount `json:"facets"`
+		Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has."`
+		NextCursor    *string                 `json:"nextCursor"`
+	}
+}
+
+type searchResult struct {
+	ID         string            `json:"id"`
+	Collection string            `json:"collection"`
+	Title      string            `json:"title"`
+	Snippet    string            `json:"snippet" doc:"The plain text around the best match."`
+	Highlights []searchHighlight `json:"highlights"`
+	Score      float64           `json:"score"`
+	URL        *string           `json:"url"`
+	Tags       []string          `json:"tags"`
+	Metadata   wire.Metadata     `json:"metadata"`
+	UpdatedAt  wire.Time         `json:"updatedAt"`
+}
+
+type searchHighlight struct {
+	Field string `json:"field" enum:"snippet,title"`
+	Start int    `json:"start" doc:"The start of the highlight, in code points."`
+	End   int    `json:"end"`
+}
+
+type facetCount struct {
+	Value string `json:"value" doc:"A collection, a tag, or a value of a metadata entry as a text."`
+	Count int64  `json:"count"`
+}
+
+func runSearch(ctx context.Context, s *search.Service, request search.Request) (*searchAnswer, error) {
+	found, err := s.Search(ctx, auth.From(ctx).WorkspaceID, request)
+	if err != nil {
+		return nil, err
+	}
+	out := &searchAnswer{}
+	out.Body.Query, out.Body.Total, out.Body.TotalRelation = request.Query, found.Total, "eq"
+	if !found.Exact {
+		out.Body.TotalRelation = "gte"
+	}
+	out.Body.TookMs = float64(found.Took) / float64(time.Millisecond)
+	out.Body.NextCursor, out.Body.Suggestion = textOrNull(found.NextCursor), textOrNull(found.Suggestion)
+	out.Body.Facets = make(map[string][]facetCount, len(found.Facets))
+	for name, values := range found.Facets {
+		counts := make([]facetCount, len(values))
+		for i, v := range values {
+			counts[i] = facetCount(v)
+		}
+		out.Body.Facets[name] = counts
+	}
+	out.Body.Results = make([]searchResult, len(found.Results))
+	for i := range found.Results {
+		out.Body.Results[i] = viewOfResult(&found.Results[i])
+	}
+	return out, nil
+}
+
+func viewOfResult(r *search.Result) searchResult {
+	d := &r.Document
+	highlights := make([]searchHighlight, len(r.Highlights))
+	for i, h := range r.Highlights {
+		highlights[i] = searchHighlight(h)
+	}
+	return searchResult{
+		ID: d.ID, Collection: d.Collection, Title: d.Title, Snippet: r.Snippet, Highlights: highlights, Score: r.Score,
+		URL: textOrNull(d.URL), Tags: d.Tags, Metadata: d.Metadata, UpdatedAt: wire.At(d.UpdatedAt),
+	}
+}

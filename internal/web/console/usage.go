@@ -1,0 +1,256 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"keepsake/client"
+	"keepsake/internal/web/api"
+)
+
+// dimensions are what usage can be grouped by.
+var dimensions = []choice{
+	{"route", "Path"},
+	{"key", "API key"},
+	{"status", "Status"},
+	{"statusClass", "Status class"},
+	{"method", "Method"},
+	{"version", "Version"},
+	{"surface", "Surface"},
+}
+
+// usageForm is what the usage explorer shows.
+type usageForm struct {
+	Window, Group, Filter string
+}
+
+func usageFormOf(v *visit) usageForm {
+	form := usageForm{Window: v.window(), Group: "route", Filter: strings.TrimSpace(v.URL.Query().Get("filter"))}
+	if chosen := v.URL.Query().Get("group"); slices.ContainsFunc(dimensions, func(c choice) bool { return c.Value == chosen }) {
+		form.Group = chosen
+	}
+	return form
+}
+
+func (f usageForm) query() client.UsageQuery {
+	q := client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}}
+	if f.Filter != "" {
+		q.Filter = strings.Fields(f.Filter)
+	}
+	return q
+}
+
+// address returns the address of a page with the values of the form.
+func (f usageForm) address(path string) string {
+	return path + "?" + url.Values{"window": {f.Window}, "group": {f.Group}, "filter": {f.Filter}}.Encode()
+}
+
+// usageData is what the usage explorer shows.
+type usageData struct {
+	Form    usageForm
+	Chart   chart
+	Ranked  []client.RankedUsage
+	Names   map[string]string // of keys, by ID
+	Message string
+}
+
+// maxGroups is how many groups the chart shows.
+const maxGroups = 5
+
+func showUsage(v *visit) response {
+	data := usageData{Form: usageFormOf(v)}
+	query := data.Form.query()
+	query.Limit = 50
+	ranked, err := v.api().TopUsage(v.Context(), query)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
+		data.Message = e.Error() + " A filter is a dimension and a value, such as status:429 or method:GET."
+		return response{status: e.Status, page: usagePage(data)}
+	}
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Ranked = ranked
+	query.Limit = maxGroups
+	series, err := v.api().UsageSeries(v.Context(), query)
+	if err != nil {
+		return v.fail(err)
+	}
+	if data.Form.Group == "key" {
+		if data.Names, err = v.keyNames(); err != nil {
+			return v.fail(err)
+		}
+	}
+	data.Chart = groupsChart(series, data)
+	return show(usagePage(data))
+}
+
+// keyNames returns the names of keys by ID, if the visitor can see them.
+func (v *visit) keyNames() (map[string]string, error) {
+	names := map[string]string{}
+	if !v.can("developer:manage") {
+		return names, nil
+	}
+	page, err := v.api().ListAPIKeys(v.Context(), client.APIKeyQuery{Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range page.Items {
+		names[k.ID] = k.Name
+	}
+	return names, nil
+}
+
+// actorNames returns the names of keys and the emails of users by ID, as far as the visitor can see them.
+func (v *visit) actorNames() (map[string]string, error) {
+	names, err := v.keyNames()
+	if err != nil {
+		return nil, err
+	}
+	names[v.user.ID] = v.user.Email
+	if !v.can("admin") {
+		return names, nil
+	}
+	page, err := v.api().ListUsers(v.Context(), client.UserQuery{Workspace: v.user.Workspace.ID, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range page.Items {
+		names[u.ID] = u.Email
+	}
+	return names, nil
+}
+
+// groupsChart shows the requests of groups over time.
+func groupsChart(s *client.UsageSeries, data usageData) chart {
+	c := chart{Label: "Requests over time", Day: s.Interval == "day"}
+	for i, group := range s.Series[:min(len(s.Series), maxGroups)] {
+		c.Names = append(c.Names, data.name(group.Group))
+		c.Classes = append(c.Classes, "part-"+strconv.Itoa(i+1))
+		for j, p := range group.Points {
+			if i == 0 {
+				c.Columns = append(c.Columns, column{At: p.T, Partial: !p.Complete})
+			}
+			if j < len(c.Columns) {
+				c.Columns[j].Values = append(c.Columns[j].Values, float64(p.Requests))
+			}
+		}
+	}
+	return c
+}
+
+// name names a group.
+func (d usageData) name(g client.UsageGroup) string {
+	switch {
+	case hasKey(g) && d.Names[*g.Key] != "":
+		return d.Names[*g.Key]
+	case hasKey(g):
+		return *g.Key
+	case d.Form.Group == "key":
+		return "without a key"
+	case g.Method != nil:
+		return *g.Method
+	case g.Status != nil:
+		return strconv.Itoa(*g.Status)
+	case g.StatusClass != nil:
+		return *g.StatusClass
+	case g.Version != nil:
+		return "version " + *g.Version
+	case g.Surface != nil:
+		return *g.Surface
+	default:
+		return operation(g)
+	}
+}
+
+// none is the value of a dimension that requests of a group do not have.
+const none = "none"
+
+// hasKey reports whether the requests of a group have a key.
+func hasKey(g client.UsageGroup) bool { return g.Key != nil && *g.Key != none }
+
+// usageCSV downloads the numbers of the usage explorer.
+func usageCSV(v *visit) response {
+	query := usageFormOf(v).query()
+	query.Limit = 200
+	var table bytes.Buffer
+	if err := v.api().UsageTable(v.Context(), client.SeriesReport, query, &table); err != nil {
+		return v.fail(err)
+	}
+	return response{raw: &api.WebResponse{Status: http.StatusOK, Body: table.Bytes(), Header: http.Header{
+		"Content-Type": {"text/csv; charset=utf-8"}, "Content-Disposition": {`attachment; filename="usage.csv"`},
+		"Content-Security-Policy": {policy}, "Cache-Control": {"no-store"},
+	}}}
+}
+
+// outcomes are what the log of requests can be limited to.
+var outcomes = []choice{{"", "All"}, {"statusClass:2xx", "2xx"}, {"statusClass:4xx", "4xx"}, {"status:429", "429"}, {"statusClass:5xx", "5xx"}}
+
+// requestsData is a page of the log of requests.
+type requestsData struct {
+	Window, Outcome, RequestID, Key string
+	Page                            *client.RequestPage
+	Names                           map[string]string // of keys, by ID
+	Pages                           pages
+	Message                         string
+}
+
+func listRequests(v *visit) response {
+	query := v.URL.Query()
+	data := requestsData{Window: v.window(), Outcome: query.Get("outcome"), RequestID: strings.TrimSpace(query.Get("id")), Key: query.Get("key")}
+	q := client.RequestQuery{UsageQuery: client.UsageQuery{Window: data.Window, Limit: 50}, RequestID: data.RequestID, Cursor: query.Get("cursor")}
+	if data.RequestID != "" {
+		q.Window = "7d" // a request ID says nothing about its time
+	}
+	if data.Outcome != "" {
+		q.Filter = append(q.Filter, data.Outcome)
+	}
+	if data.Key != "" {
+		q.Filter = append(q.Filter, "key:"+data.Key)
+	}
+	page, err := v.api().Requests(v.Context(), q)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
+		data.Message = e.Error()
+		return response{status: e.Status, page: requestsPage(data)}
+	}
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Page = page
+	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}}
+	data.Pages = v.pages("/console/requests", filter, page.NextCursor)
+	if data.Names, err = v.keyNames(); err != nil {
+		return v.fail(err)
+	}
+	return show(requestsPage(data))
+}
+
+// caller names who sent a request.
+func (d requestsData) caller(r client.LoggedRequest) string {
+	switch {
+	case r.KeyID != nil && d.Names[*r.KeyID] != "":
+		return d.Names[*r.KeyID]
+	case r.KeyID != nil:
+		return *r.KeyID
+	case r.UserID != nil:
+		return *r.UserID
+	default:
+		return "–"
+	}
+}
+
+// statusClass is the class of a status in a table.
+func statusClass(status int) string {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return "warn"
+	case status >= http.StatusBadRequest:
+		return "bad"
+	default:
+		return "good"
+	}
+}

@@ -1,0 +1,203 @@
+// Package endpoint is how an operation is declared: method, path, credentials, scope, class, summary and a typed
+// function, in one place. Router, scope check, OpenAPI document and generic tests all read that declaration.
+//
+// A resource is one file below internal/web/api/v1. It holds the declarations, the input and answer types, and nothing of
+// HTTP:
+//
+//	func AddNotes(r *endpoint.Registry, notes *note.Service) {
+//		endpoint.Add(r, endpoint.Operation{
+//			ID: "createNote", Method: "POST", Path: "/notes", Since: 1, Tag: "notes",
+//			Summary:     "Create a note",
+//			Credentials: endpoint.Key, Scope: auth.Write,
+//			Status:      201, Errors: []string{problem.CodeLimitReached}, Idempotent: true,
+//		}, func(ctx context.Context, in *createNote) (*oneNote, error) {
+//			n, err := notes.Create(ctx, auth.From(ctx), in.Body.Title, in.Body.Tags)
+//			if err != nil {
+//				return nil, err
+//			}
+//			return viewOfNote(n), nil
+//		})
+//	}
+//
+//	type createNote struct {
+//		Body struct { // decoded strictly; *T for a body that may be left out
+//			Title     string        `json:"title" maxLength:"200" doc:"What the note is about."` // required: absent, null or blank is `required`
+//			Tags      []string      `json:"tags" required:"false" maxItems:"32" maxLength:"64"`  // optional, null is `type`
+//			ExpiresAt *wire.Time    `json:"expiresAt"`                                           // a pointer is optional, null means left out
+//			Metadata  wire.Metadata `json:"metadata" required:"false" maxProperties:"32"`
+//		}
+//	}
+//
+//	type changeNote struct {
+//		ID      string           `path:"id"`
+//		IfMatch endpoint.IfMatch `header:"If-Match"`
+//		Body    struct {
+//			Title     wire.Optional[string]    `json:"title" nullable:"false" maxLength:"200"` // PATCH: left out, null and a value differ
+//			ExpiresAt wire.Optional[wire.Time] `json:"expiresAt"`
+//		}
+//	}
+//
+//	type createNotes struct {
+//		Body struct {
+//			Items []endpoint.Loose[newNote] `json:"items" maxItems:"1000"` // decoded and checked as they arrive; one that is wrong fails alone
+//		}
+//	}
+//
+//	type listNotes struct {
+//		Limit  int      `query:"limit" default:"50" minimum:"1" maximum:"200"`
+//		Cursor string   `query:"cursor"`                    // query and header parameters are optional …
+//		State  string   `query:"state" enum:"open,done"`    // … an absent one keeps its zero value or default
+//		Q      string   `query:"q" required:"true"`         // … unless it is said: absent or blank is `required`
+//		Tags   []string `query:"tag" maxItems:"32"`         // repeatable; others given twice are `duplicate`
+//		Facets string   `query:"facets" unsupported:"true"` // known but not built: sending it is `unsupported`
+//	}
+//
+//	type oneNote struct {
+//		Status int      `enum:"200,201"`                    // optional: overrides Operation.Status where not 0
+//		ETag   string   `header:"ETag"`                     // sent where not empty
+//		Loc    string   `header:"Location"`                 // below the version: /notes/n1
+//		Body   noteView                                     // no Body: 204
+//		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
+//		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
+//		Raw    []byte `media:"text/plain"`                  // in place of Body: a body that the operation encodes itself; JSON without media
+//	}
+//
+//	type manyNotes struct {
+//		Body struct {
+//			Notes iter.Seq2[*noteView, error] `json:"notes"` // a list that is encoded as it is sent
+//		}
+//	}
+//
+//	type noteView struct {
+//		ID        string     `json:"id" example:"note_01…"`
+//		ExpiresAt *wire.Time `json:"expiresAt"`             // a pointer is present and may be null
+//		Key       *string    `json:"key" once:"true"`       // a secret shown once: null in a repeated answer
+//	}
+//
+// An operation of another protocol, which says how bodies are decoded, has `Raw []byte` in place of Body in its input: the bytes
+// that were sent.
+//
+// Parameters are string, bool, int, int64, float64, named types of these, wire.Time, IfMatch, slices of them
+// (query only) and pointers to them where absent must differ from zero. Stream operations have `Stream io.Reader` in
+// place of Body and say its type in Operation.Media. With a field `Array bool` they also accept a JSON array, and Array is
+// then true.
+//
+// Constraint tags hold in the binder and in the document alike; on a slice those of strings and numbers hold for each
+// item:
+//
+//	minLength maxLength  code points: too_short, too_long     minItems maxItems maxProperties  too_short, too_long
+//	maxBytes             bytes of UTF-8: too_long             minimum maximum                  too_small, too_large
+//	pattern              RE2, anchor it yourself: format      enum                             not_allowed
+//	format               uri (absolute), cidr: format         unsupported                      unsupported
+//	required nullable default doc example                     as above
+//
+// A body is decoded once, and a second time only if the first decoding is ambiguous: it contains null, or an optional field
+// without a pointer is zero and zero violates its constraints. A pointer avoids that. For the same reason, an unsupported
+// member is a pointer, a list, a map or a wire.Value.
+//
+// A malformed value is `type` (numbers, booleans) or `format` (times, tags, escapes). Problems come out as *problem.Problem.
+package endpoint
+
+import (
+	"context"
+
+	"keepsake/internal/govern/auth"
+)
+
+// Credentials are the kinds of credentials that an operation accepts. If both are sent and accepted, the API key is used. A
+// kind that is not accepted is ignored.
+type Credentials uint8
+
+// The kinds.
+const (
+	Key     Credentials = 1 << iota // an API key in X-API-Key
+	Bearer                          // an access token in Authorization
+	Backend                         // the backend secret in X-Keepsake-Backend, on the backend listener
+
+	NoCredential Credentials = 0
+)
+
+// Class limits the time and the size of a request (docs/architecture.md).
+type Class uint8
+
+// The classes.
+const (
+	Small  Class = iota // 10 s, 1 MiB
+	Batch               // 60 s, 8 MiB
+	Stream              // deadlines renewed by progress, 64 MiB
+)
+
+// Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute. See Mount for other surfaces.
+type Operation struct {
+	ID          string // unique in a version, camelCase: createAPIKey
+	Method      string
+	Path        string // /documents/{id}
+	Since       int    // first API version that has it; 0: unversioned, Path is absolute
+	Until       int    // last API version that has it; 0: not removed
+	Summary     string
+	Description string
+	Tag         string      // resource it belongs to
+	Credentials Credentials // required: NoCredential for none
+	Scope       auth.Scopes // required of the credential; auth.None for any
+	Operator    bool        // only for credentials of the operator workspace
+	Class       Class
+	Status      int      // of success: 200, 201, 204
+	Media       string   // of a request body that is not JSON: application/x-ndjson
+	Lines       []string // of an example of a body in lines: JSON objects
+	Errors      []string // codes in addition to those of every operation
+	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
+	InParts     bool     // Idempotent, but committed in parts, so that repeating it must be harmless (a Stream always is)
+	Uncharged   bool     // not charged to any limit
+	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential
+	Judging     bool     // judges a credential for another service (Request.Judge), and accepts none for itself
+	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then
+	// not stored, and a repeated request runs again.
+	WithoutStorage bool
+	Probe          bool // on the backend listener, never needs the backend secret
+	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
+	Calls          bool // runs other operations (Request.Call)
+	// CheckOrigin refuses requests from web pages, except those of configured origins and of the instance itself. A page that
+	// makes its name resolve to this machine could otherwise reach an instance that only listens here.
+	CheckOrigin bool
+	// TrailingSlash means that the path with a slash at its end is the same path. Otherwise it is another one.
+	TrailingSlash bool
+	Metadata      string // path of a document that says how to get credentials (RFC 9728), for responses without one; can be empty
+
+	mounted bool // by Mount: Path is absolute although the operation has versions
+	input   *input
+	output  *output
+	newIn   func() any
+	ready   func(ctx context.Context, in any) error // can be nil
+	refused func(ctx context.Context, in any) error // can be nil
+	run     func(ctx context.Context, in any) (any, error)
+
+	// Again is called before a stored response is sent again, because showing it may have to be logged. An error refuses the
+	// request. Can be nil.
+	Again func(ctx context.Context, body []byte) error
+}
+
+// Harmless is implemented by the input of an Idempotent operation of which some requests have no effect. Their
+// Idempotency-Key is ignored.
+type Harmless interface {
+	// Harmless reports whether the request has no effect.
+	Harmless() bool
+}
+
+// Harmless reports whether the request has no effect although others of its operation do.
+func (b Bound) Harmless() bool {
+	h, ok := b.in.(Harmless)
+	return ok && h.Harmless()
+}
+
+// Compressible reports whether responses of the operation can be compressed: those of a GET, and of a POST that only reads. A
+// response that shows a secret cannot be.
+func (op *Operation) Compressible() bool {
+	switch {
+	case op.output != nil && op.output.once, op.SignIn, op.Judging, op.Idempotent:
+		return false
+	case op.Method == "POST":
+		return op.Scope == auth.Read || op.Scope == auth.MemoryRead || op.Calls
+	default:
+		return op.Method == "GET"
+	}
+}

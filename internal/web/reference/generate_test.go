@@ -1,0 +1,70 @@
+package reference
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"keepsake/internal/testing/testtier"
+)
+
+func TestGeneratedPagesAreCurrent(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "builds the generator")
+	dir := t.TempDir()
+	sources, err := filepath.Glob("*.templ")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("got the pages %v, %v", sources, err)
+	}
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "sh", "../../../tools/templ.sh", dir).CombinedOutput(); err != nil {
+		t.Fatalf("tools/templ.sh: %v: %s", err, out)
+	}
+	for _, name := range sources {
+		name = name[:len(name)-len(".templ")] + "_templ.go"
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what its page generates; run make console (%v)", name, err)
+		}
+	}
+}
+
+// A guide of the program is in the navigation, once.
+func TestEveryGuideHasAPlace(t *testing.T) {
+	t.Parallel()
+	for _, name := range guideOrder {
+		n := 0
+		for _, list := range [][]string{guidesToUse, guidesToRun, {"changelog"}} {
+			for _, other := range list {
+				if name == other {
+					n++
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is in %d parts of the navigation", name, n)
+		}
+	}
+	everyText(t, func(name, text string) {
+		known := name == "CHANGELOG.md"
+		for _, of := range guideOrder {
+			known = known || name == "docs/"+of+".md"
+		}
+		if !known {
+			t.Errorf("%s is in the program, but has no page", name)
+		}
+	})
+}
