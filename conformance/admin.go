@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// workspaceShape is the record of decisions.md, L.
+// workspaceShape is the record of docs/spec/admin.md.
 var workspaceShape = map[string]string{
 	"id": "string", "name": "string", "tier": "string", "suspended": "boolean", "createdAt": "time", "revision": "integer",
 }
 
-// adminUserChecks checks /admin/users (decisions.md, B and L).
+// adminUserChecks checks /admin/users (docs/spec/workspaces.md and admin.md).
 func adminUserChecks() []promise {
 	return []promise{
 		{"AUserIsMadeWithAPasswordThatIsShownOnce", func(c *check) {
@@ -220,7 +220,7 @@ func adminUserChecks() []promise {
 	}
 }
 
-// adminWorkspaceChecks checks /admin/workspaces (decisions.md, B and L).
+// adminWorkspaceChecks checks /admin/workspaces (docs/spec/workspaces.md and admin.md).
 func adminWorkspaceChecks() []promise {
 	return []promise{
 		{"AWorkspaceIsTheWholeRecord", func(c *check) {
@@ -302,7 +302,7 @@ func adminWorkspaceChecks() []promise {
 	}
 }
 
-// adminTierChecks checks /admin/tiers (decisions.md, L).
+// adminTierChecks checks /admin/tiers (docs/spec/admin.md).
 func adminTierChecks() []promise {
 	const path = "/api/v1/admin/tiers"
 	operator := func(c *check) *answer {

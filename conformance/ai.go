@@ -27,7 +27,7 @@ func (c *check) aiCall(method, path string) *call {
 	return newCall(c, method, base, path)
 }
 
-// aiChecks checks the AI services (decisions.md, J): the same operations as those on memories, for agents.
+// aiChecks checks the AI services (docs/spec/surfaces.md): the same operations as those on memories, for agents.
 func aiChecks() []promise {
 	both := []string{"memory:read", "memory:write"}
 	forSubject := func(c *check, who string, fn func(q *call)) {

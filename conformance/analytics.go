@@ -11,7 +11,7 @@ import (
 
 const analyticsPath = "/api/v1/analytics/"
 
-// freshness is how long after a request it is counted (decisions.md, K), with time for a slow network.
+// freshness is how long after a request it is counted (docs/spec/analytics.md), with time for a slow network.
 const freshness = 4 * time.Second
 
 // sumsShape are the numbers of a summary and of a point.
@@ -46,7 +46,7 @@ func (c *check) busyKey() key {
 	return k
 }
 
-// analyticsChecks checks decisions.md, K.
+// analyticsChecks checks docs/spec/analytics.md.
 func analyticsChecks() []promise {
 	each := []string{"summary", "timeseries", "top", "usage", "versions", "errors", "requests"}
 	return []promise{

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordShape is the record of decisions.md, D.
+// recordShape is the record of docs/spec/apikeys.md.
 var recordShape = map[string]string{
 	"id": "string", "name": "string", "hint": "string", "scopes": "array", "state": "string", "expiresAt": "time|null",
 	"rateLimit": "object", "rateLimit.requestsPerMinute": "integer", "rateLimit.inherited": "boolean",
@@ -186,7 +186,7 @@ func apiKeyRefusals() []promise {
 // gone marks a field that is left out of a body.
 type gone struct{}
 
-// checksum returns the end of a key (decisions.md, D): CRC-32 (IEEE) in six characters of base62, padded with 0 on the left.
+// checksum returns the end of a key (docs/spec/apikeys.md): CRC-32 (IEEE) in six characters of base62, padded with 0 on the left.
 func checksum(text string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	n := crc32.ChecksumIEEE([]byte(text))

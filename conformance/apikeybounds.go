@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// apiKeyBoundChecks checks that a key grants itself and other keys no more than it has (decisions.md, D).
+// apiKeyBoundChecks checks that a key grants itself and other keys no more than it has (docs/spec/apikeys.md).
 func apiKeyBoundChecks() []promise {
 	return []promise{
 		{"AKeyNeverWidensItselfOrItsChildren", func(c *check) {

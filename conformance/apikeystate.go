@@ -31,7 +31,7 @@ func (c *check) expiringKey(lives ...time.Duration) key {
 	return k
 }
 
-// apiKeyStateChecks checks §3.2 with the states of decisions.md, D.
+// apiKeyStateChecks checks §3.2 with the states of docs/spec/apikeys.md.
 func apiKeyStateChecks() []promise {
 	const health = "/api/v1/health"
 	use := func(c *check, k key) *answer { return c.get(health).as(k.text).send() }

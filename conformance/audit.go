@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// auditChecks checks /admin/audit-log (decisions.md, L).
+// auditChecks checks /admin/audit-log (docs/spec/admin.md).
 func auditChecks() []promise {
 	const path = "/api/v1/admin/audit-log"
 	return []promise{

@@ -56,7 +56,7 @@ func authenticationChecks() []promise {
 	}
 }
 
-// endpoint is a row of the table of decisions.md, E, with a request that changes nothing: with the scope, it is refused for
+// endpoint is a row of the table of docs/spec/scopes.md, with a request that changes nothing: with the scope, it is refused for
 // its body or for a name that does not exist.
 type endpoint struct {
 	scope   string
@@ -85,7 +85,7 @@ func operatorOnly(method, path string) bool {
 // the operator workspace.
 func (c *check) outOfReach(q *call) bool { return !c.suite.operator && operatorOnly(q.method, q.path) }
 
-// endpointsByScope is the table of decisions.md, E.
+// endpointsByScope is the table of docs/spec/scopes.md.
 func (c *check) endpointsByScope() []endpoint {
 	nowhere := keysPath + "/key_01kakakakafkhvayayayayayay"
 	list := []endpoint{
@@ -155,7 +155,7 @@ func (c *check) endpointsByScope() []endpoint {
 		endpoint{scope: "admin", call: func() *call { return c.delete(hooksPath + "/" + unknownHook) }})
 }
 
-// scopeChecks checks §5.3 and the table of decisions.md, E.
+// scopeChecks checks §5.3 and the table of docs/spec/scopes.md.
 func scopeChecks() []promise {
 	list := []promise{
 		{"WithoutACredentialEveryEndpointIs401", func(c *check) {

@@ -33,7 +33,7 @@ func (c *check) trusted(path string, body fields) *call {
 
 const backendHeader = "X-Keepsake-Backend"
 
-// backendChecks checks /verify and /usage on the backend listener (decisions.md, J).
+// backendChecks checks /verify and /usage on the backend listener (docs/spec/surfaces.md).
 func backendChecks() []promise {
 	item := func(c *check, id string, k key, at time.Time, count int) fields {
 		return fields{

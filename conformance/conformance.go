@@ -1,6 +1,6 @@
 // Package conformance checks a deployment against the interface specification. It knows a URL and an API key, and nothing of
-// the implementation. Each file contains one chapter of docs/spec/interface-spec.md, with the rules that
-// docs/spec/decisions.md adds.
+// the implementation. Each file contains one chapter of docs/spec/interface-spec.md, with the rules that the other
+// pages of docs/spec add.
 //
 // A run creates API keys, users, documents and memories whose names begin with "conformance", and removes them again:
 // documents and users are deleted, subjects are erased, keys are revoked. If its key is the operator's, it also creates a

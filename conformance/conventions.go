@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// conventionChecks checks what holds for all endpoints (decisions.md, A), each at one or two of them.
+// conventionChecks checks what holds for all endpoints (docs/spec/conventions.md), each at one or two of them.
 func conventionChecks() []promise {
 	return []promise{
 		{"MetadataNumbersComeBackAsSent", func(c *check) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// documentShape is the record of decisions.md, F.
+// documentShape is the record of docs/spec/documents.md.
 var documentShape = map[string]string{
 	"id": "string", "collection": "string", "title": "string", "text": "string", "url": "string|null", "tags": "array",
 	"metadata": "object", "createdAt": "time", "updatedAt": "time", "revision": "integer",
@@ -18,7 +18,7 @@ var documentShape = map[string]string{
 
 var documentIDs = regexp.MustCompile(`^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
-// documentChecks checks /api/v1/documents (decisions.md, F).
+// documentChecks checks /api/v1/documents (docs/spec/documents.md).
 func documentChecks() []promise {
 	list := []promise{
 		{"PUTCreatesThenReplaces", func(c *check) {

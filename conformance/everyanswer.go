@@ -89,7 +89,7 @@ func (a *answer) rateHeaders() {
 	}
 }
 
-// commonHeaders checks the version, the request ID and the headers of decisions.md, A.
+// commonHeaders checks the version, the request ID and the headers of docs/spec/conventions.md.
 func (a *answer) commonHeaders() {
 	path, _, _ := strings.Cut(a.call.path, "?")
 	if want := a.call.check.suite.versionOf(a.call); (strings.HasPrefix(path, "/api/") || a.call.surfaced()) && !slices.Equal(a.header.Values("X-API-Version"), []string{want}) {
@@ -130,7 +130,7 @@ func (a *answer) authenticated(path string) bool {
 	return a.call.header.Get("X-API-Key") != "" || a.call.header.Get("Authorization") != ""
 }
 
-// errorBody checks §2.3 and the codes of decisions.md, M.
+// errorBody checks §2.3 and the codes of docs/spec/errors.md.
 func (a *answer) errorBody() {
 	if got := a.header.Get("Content-Type"); got != "application/json" && got != "application/json; charset=utf-8" {
 		a.broken("Content-Type of an error is %q, want application/json", got)
@@ -156,7 +156,7 @@ func (a *answer) errorBody() {
 	switch a.status {
 	case http.StatusBadRequest:
 		if a.text("details.field") == "" || !slices.Contains(issues, a.text("details.issue")) {
-			a.broken("want details.field and an issue of decisions.md, A")
+			a.broken("want details.field and an issue of docs/spec/conventions.md")
 		}
 	case http.StatusUnauthorized:
 		if a.header.Get("WWW-Authenticate") == "" {

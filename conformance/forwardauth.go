@@ -30,7 +30,7 @@ func (c *check) ask(query, key string) *call {
 	return request(key)
 }
 
-// forwardAuthChecks checks /forward-auth on the backend listener (decisions.md, J).
+// forwardAuthChecks checks /forward-auth on the backend listener (docs/spec/surfaces.md).
 func forwardAuthChecks() []promise {
 	const own = "X-RateLimit-Daily-Remaining"
 	return []promise{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// idempotencyChecks checks Idempotency-Key (decisions.md, A).
+// idempotencyChecks checks Idempotency-Key (docs/spec/conventions.md).
 func idempotencyChecks() []promise {
 	create := func(c *check, key, name string) *call {
 		return c.post(keysPath).with("Idempotency-Key", key).json(fields{"name": "conformance " + name, "scopes": []string{"read"}})
@@ -179,7 +179,7 @@ func idempotencyChecks() []promise {
 	}
 }
 
-// listChecks checks limit and cursor (decisions.md, A).
+// listChecks checks limit and cursor (docs/spec/conventions.md).
 func listChecks() []promise {
 	return []promise{
 		{"AListIsWalkedPageByPage", func(c *check) {

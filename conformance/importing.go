@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// importChecks checks POST /api/v1/documents/import (decisions.md, F).
+// importChecks checks POST /api/v1/documents/import (docs/spec/documents.md).
 func importChecks() []promise {
 	const path, media = docsPath + "/import", "application/x-ndjson"
 	return []promise{

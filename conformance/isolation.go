@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isolationChecks checks decisions.md, B: what belongs to another workspace looks like what never existed, for every
+// isolationChecks checks docs/spec/workspaces.md: what belongs to another workspace looks like what never existed, for every
 // operation with an ID, a cursor or a name.
 func isolationChecks() []promise {
 	return []promise{

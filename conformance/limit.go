@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// limitChecks checks §8 and decisions.md, H. everyanswer.go checks the headers of every response.
+// limitChecks checks §8 and docs/spec/limits.md. everyanswer.go checks the headers of every response.
 func limitChecks() []promise {
 	const health = "/api/v1/health"
 	return []promise{

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// profileShape is the record of decisions.md, C.
+// profileShape is the record of docs/spec/login.md.
 var profileShape = map[string]string{
 	"id": "string", "email": "string", "name": "string|null", "role": "string", "scopes": "array", "workspace": "object",
 	"workspace.id": "string", "workspace.name": "string", "workspace.tier": "string", "createdAt": "time", "lastLoginAt": "time|null",
 	"revision": "integer",
 }
 
-// loginChecks checks §4 and §5.2 for users (decisions.md, C).
+// loginChecks checks §4 and §5.2 for users (docs/spec/login.md).
 func loginChecks() []promise {
 	return []promise{
 		{"LoginReturnsABearerToken", func(c *check) {

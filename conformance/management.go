@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// apiKeyManagementChecks checks the endpoints below /api/v1/developer (decisions.md, D).
+// apiKeyManagementChecks checks the endpoints below /api/v1/developer (docs/spec/apikeys.md).
 func apiKeyManagementChecks() []promise {
 	return []promise{
 		{"AKeyIsRead", func(c *check) {
@@ -170,7 +170,7 @@ func apiKeyManagementChecks() []promise {
 	}
 }
 
-// cacheStatsChecks checks the cache statistics (decisions.md, L).
+// cacheStatsChecks checks the cache statistics (docs/spec/admin.md).
 func cacheStatsChecks() []promise {
 	const path = "/api/v1/admin/cache-stats"
 	return []promise{

@@ -14,7 +14,7 @@ const (
 	subjectsPath = memoriesPath + "/subjects"
 )
 
-// memoryShape is the record of decisions.md, G.
+// memoryShape is the record of docs/spec/memories.md.
 var memoryShape = map[string]string{
 	"id": "string", "subjectId": "string", "agentId": "string|null", "sessionId": "string|null", "kind": "string", "text": "string",
 	"speaker": "string|null", "tags": "array", "metadata": "object", "importance": "number|null", "pinned": "boolean",
@@ -63,7 +63,7 @@ func hostile() []string {
 	}
 }
 
-// memoryChecks checks /api/v1/memories and /api/v1/memories/{id} (decisions.md, G).
+// memoryChecks checks /api/v1/memories and /api/v1/memories/{id} (docs/spec/memories.md).
 func memoryChecks() []promise {
 	list := []promise{
 		{"AMemoryComesBackAsItWasStored", func(c *check) {

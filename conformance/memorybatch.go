@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// memoryBatchChecks checks POST /api/v1/memories/batch (decisions.md, G).
+// memoryBatchChecks checks POST /api/v1/memories/batch (docs/spec/memories.md).
 func memoryBatchChecks() []promise {
 	const path = memoriesPath + "/batch"
 	return []promise{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// boundKeyChecks checks keys that are bound to one subject or agent (decisions.md, D and G).
+// boundKeyChecks checks keys that are bound to one subject or agent (docs/spec/apikeys.md and memories.md).
 func boundKeyChecks() []promise {
 	both := []string{"memory:read", "memory:write"}
 	return []promise{

@@ -31,7 +31,7 @@ func (a *answer) ids(member string) []string {
 	return list
 }
 
-// forgetChecks checks POST /api/v1/memories/forget (decisions.md, G).
+// forgetChecks checks POST /api/v1/memories/forget (docs/spec/memories.md).
 func forgetChecks() []promise {
 	return []promise{
 		{"ADryRunErasesNothing", func(c *check) {

@@ -13,7 +13,7 @@ func (c *check) memories(query url.Values) *answer {
 	return c.get(memoriesPath + "?" + query.Encode()).send().is(http.StatusOK).shape(map[string]string{"items": "array", "nextCursor": "string|null"})
 }
 
-// memoryListChecks checks GET /api/v1/memories (decisions.md, G).
+// memoryListChecks checks GET /api/v1/memories (docs/spec/memories.md).
 func memoryListChecks() []promise {
 	return []promise{
 		{"TheNewestComesFirst", func(c *check) {

@@ -42,7 +42,7 @@ func (c *check) importMemories(lines string) *answer {
 	})
 }
 
-// portableChecks checks export and import (decisions.md, G).
+// portableChecks checks export and import (docs/spec/memories.md).
 func portableChecks() []promise {
 	return []promise{
 		{"AnExportIsWholeWithItsHistory", func(c *check) {
@@ -215,7 +215,7 @@ func portableChecks() []promise {
 	}
 }
 
-// accessLogChecks checks GET /api/v1/memories/subjects/{subjectId}/access-log (decisions.md, G).
+// accessLogChecks checks GET /api/v1/memories/subjects/{subjectId}/access-log (docs/spec/memories.md).
 func accessLogChecks() []promise {
 	return []promise{
 		{"TheAccessLogTellsWhoDidWhat", func(c *check) {

@@ -34,7 +34,7 @@ func (a *answer) recalled() []string {
 	return list
 }
 
-// recallChecks checks POST /api/v1/memories/recall (decisions.md, G).
+// recallChecks checks POST /api/v1/memories/recall (docs/spec/memories.md).
 func recallChecks() []promise {
 	return []promise{
 		{"WhatWasStoredIsInTheNextRecall", func(c *check) {
@@ -257,7 +257,7 @@ func (a *answer) decimal(path string) float64 {
 	return math.NaN()
 }
 
-// contextChecks checks POST /api/v1/memories/context (decisions.md, G).
+// contextChecks checks POST /api/v1/memories/context (docs/spec/memories.md).
 func contextChecks() []promise {
 	pack := func(c *check, more fields) *answer {
 		return c.post(memoriesPath + "/context").json(more).send().is(http.StatusOK).

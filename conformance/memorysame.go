@@ -2,7 +2,7 @@ package conformance
 
 import "net/http"
 
-// memorySameChecks checks which memories count as the same: by their key, or by their content (decisions.md, G).
+// memorySameChecks checks which memories count as the same: by their key, or by their content (docs/spec/memories.md).
 func memorySameChecks() []promise {
 	same := func(c *check, first *answer, again *answer) {
 		again.is(http.StatusOK).has(fields{"id": first.text("id"), "deduplicated": true, "revision": first.integer("revision")}).

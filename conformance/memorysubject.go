@@ -15,12 +15,12 @@ var subjectShape = map[string]string{
 	"subjectId": "string", "memories": "integer", "bytes": "integer", "firstAt": "time|null", "lastAt": "time|null",
 }
 
-// receiptShape is the receipt of decisions.md, G.
+// receiptShape is the receipt of docs/spec/memories.md.
 var receiptShape = map[string]string{
 	"receiptId": "string", "memories": "integer", "erasedAt": "time", "liveKeyDestroyed": "boolean", "keyBackupsBefore": "time", "signature": "string",
 }
 
-// subjectChecks checks /api/v1/memories/subjects (decisions.md, G).
+// subjectChecks checks /api/v1/memories/subjects (docs/spec/memories.md).
 func subjectChecks() []promise {
 	return []promise{
 		{"ASubjectTellsHowMuchThereIs", func(c *check) {
@@ -74,7 +74,7 @@ func subjectChecks() []promise {
 	}
 }
 
-// eraseChecks checks DELETE /api/v1/memories/subjects/{subjectId} (decisions.md, G).
+// eraseChecks checks DELETE /api/v1/memories/subjects/{subjectId} (docs/spec/memories.md).
 func eraseChecks() []promise {
 	return []promise{
 		{"AnErasedPersonIsNowhere", func(c *check) {

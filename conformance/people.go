@@ -19,7 +19,7 @@ const (
 // unknownUser is a well-formed ID of a user that does not exist.
 const unknownUser = "usr_01kakakakafkhvayayayayayay"
 
-// userShape is the record of decisions.md, L.
+// userShape is the record of docs/spec/admin.md.
 var userShape = map[string]string{
 	"id": "string", "email": "string", "name": "string|null", "role": "string", "workspaceId": "string", "disabled": "boolean",
 	"createdAt": "time", "lastLoginAt": "time|null", "revision": "integer",
@@ -159,7 +159,7 @@ func (s *suite) leaveTenant(c *check) {
 	c.patch(t.path()).json(fields{"suspended": true, "tier": "free"}).send().is(http.StatusOK)
 }
 
-// roles are the roles of decisions.md, B, with their scopes in the order of §5.3.
+// roles are the roles of docs/spec/workspaces.md, with their scopes in the order of §5.3.
 var roles = map[string][]string{
 	"viewer":    {"read", "analytics:read"},
 	"member":    {"read", "write", "analytics:read", "memory:read", "memory:write"},

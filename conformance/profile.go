@@ -2,7 +2,7 @@ package conformance
 
 import "net/http"
 
-// profileChecks checks /api/v1/profile (§4; decisions.md, C).
+// profileChecks checks /api/v1/profile (§4; docs/spec/login.md).
 func profileChecks() []promise {
 	return []promise{
 		{"TheProfileIsTheCallers", func(c *check) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refreshChecks checks POST /api/auth/refresh (decisions.md, C).
+// refreshChecks checks POST /api/auth/refresh (docs/spec/login.md).
 func refreshChecks() []promise {
 	return []promise{
 		{"ARefreshGivesANewPair", func(c *check) {

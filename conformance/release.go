@@ -16,7 +16,7 @@ type release struct {
 	sunsetAt time.Time // of the first
 }
 
-// versionOf returns the version that a response must name (decisions.md, I).
+// versionOf returns the version that a response must name (docs/spec/versions.md).
 func (s *suite) versionOf(q *call) string {
 	path, _, _ := strings.Cut(q.path, "?")
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/"), "/")
@@ -70,7 +70,7 @@ func (c *check) deprecated() *release {
 	return r
 }
 
-// releaseChecks checks §3.1 and decisions.md, I, from the announcement of a version to the end of its predecessor.
+// releaseChecks checks §3.1 and docs/spec/versions.md, from the announcement of a version to the end of its predecessor.
 func releaseChecks() []promise {
 	release := func(c *check, body fields) *answer {
 		return c.post("/api/v1" + versionsPath + "/release").json(body).send()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rotationChecks checks the rotation of API keys (decisions.md, D).
+// rotationChecks checks the rotation of API keys (docs/spec/apikeys.md).
 func rotationChecks() []promise {
 	const health = "/api/v1/health"
 	rotate := func(c *check, k key, body any) *answer { return c.post(k.path() + "/rotate").json(body).send() }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// answerShape is the response to a search (decisions.md, F).
+// answerShape is the response to a search (docs/spec/documents.md).
 var answerShape = map[string]string{
 	"query": "string", "total": "integer", "totalRelation": "string", "tookMs": "number", "results": "array", "facets": "object",
 	"suggestion": "string|null", "nextCursor": "string|null",
@@ -21,7 +21,7 @@ var hitShape = map[string]string{
 	"url": "string|null", "tags": "array", "metadata": "object", "updatedAt": "time",
 }
 
-// searchChecks checks the search of §4 and decisions.md, F.
+// searchChecks checks the search of §4 and docs/spec/documents.md.
 func searchChecks() []promise {
 	const path = "/api/v1/search"
 	list := []promise{

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// statusChecks checks §7 with the order of checks in decisions.md, E.
+// statusChecks checks §7 with the order of checks in docs/spec/scopes.md.
 func statusChecks() []promise {
 	return []promise{
 		{"AnUnknownPathIs404ForEverybody", func(c *check) {
@@ -128,7 +128,7 @@ func allows(a *answer, want string) {
 	}
 }
 
-// requestChecks checks how requests are decoded (decisions.md, A).
+// requestChecks checks how requests are decoded (docs/spec/conventions.md).
 func requestChecks() []promise {
 	const search = "/api/v1/search"
 	body := func(name, text, field, issue string) promise {

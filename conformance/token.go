@@ -16,7 +16,7 @@ import (
 
 const jwksPath = "/.well-known/jwks.json"
 
-// tokenChecks checks §5.2: the content of a token, and that only the server can create one (decisions.md, C).
+// tokenChecks checks §5.2: the content of a token, and that only the server can create one (docs/spec/login.md).
 func tokenChecks() []promise {
 	return []promise{
 		{"TheTokenIsASignedAccessToken", func(c *check) {

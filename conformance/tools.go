@@ -79,7 +79,7 @@ func misspelt(name string) []string {
 	return []string{name[1:], name + "s", "x" + name[1:], strings.ToUpper(name), name + "Value", name[:len(name)-1]}
 }
 
-// toolChecks checks the tools for agents (decisions.md, J).
+// toolChecks checks the tools for agents (docs/spec/surfaces.md).
 func toolChecks() []promise {
 	both := []string{"memory:read", "memory:write"}
 	return []promise{

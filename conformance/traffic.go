@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// trafficChecks checks the traffic check before a sunset (decisions.md, I). They release two more versions.
+// trafficChecks checks the traffic check before a sunset (docs/spec/versions.md). They release two more versions.
 func trafficChecks() []promise {
 	return []promise{
 		{"TheTrafficCheckIsThirtyDaysBeforeTheSunset", func(c *check) {

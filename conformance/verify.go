@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// verifyChecks checks POST /developer/verify (decisions.md, D).
+// verifyChecks checks POST /developer/verify (docs/spec/apikeys.md).
 func verifyChecks() []promise {
 	const path = "/api/v1/developer/verify"
 	verify := func(c *check, body fields) *answer { return c.post(path).json(body).send().is(http.StatusOK) }

@@ -8,7 +8,7 @@ import (
 
 var semver = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// versionChecks checks §9 and decisions.md, I.
+// versionChecks checks §9 and docs/spec/versions.md.
 func versionChecks() []promise {
 	return []promise{
 		{"APathOfAVersionThatNeverWasIs404", func(c *check) {

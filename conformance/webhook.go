@@ -50,7 +50,7 @@ func eventAbout(payload, ids string) (a about) {
 	return a
 }
 
-// eventChecks checks §6 (decisions.md, N).
+// eventChecks checks §6 (docs/spec/events.md).
 func eventChecks() []promise {
 	return []promise{
 		{"AWebhookHasASecretThatIsShownOnce", func(c *check) {

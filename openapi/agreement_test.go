@@ -168,7 +168,7 @@ func agree(t *rapid.T, op *endpoint.Operation, route *routers.Route) bool {
 }
 
 // isIDOfDigits reports whether the document only refuses that the ID of a document is an integer. It is taken as its digits
-// (docs/spec/decisions.md, F), and the document says what clients should send.
+// (docs/spec/documents.md), and the document says what clients should send.
 func isIDOfDigits(documented error) bool {
 	return idOfDigits.MatchString(documented.Error())
 }

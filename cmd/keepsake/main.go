@@ -22,7 +22,7 @@ import (
 	"keepsake/internal/base/serverurl"
 )
 
-// The exit codes (decisions.md, O).
+// The exit codes (docs/spec/commandline.md).
 const (
 	exitOK      = 0
 	exitFailed  = 1

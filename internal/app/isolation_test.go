@@ -20,8 +20,8 @@ import (
 	"keepsake/internal/testing/await"
 )
 
-// The rule of this test (decisions.md, B and E): what belongs to another workspace and what never was give the same
-// answer at every step. It walks through the description of the API, so that it covers the operations of next year: an
+// The rule of this test (docs/spec/workspaces.md and scopes.md): what belongs to another workspace and what never was give
+// the same answer at every step. It walks through the description of the API, so that it covers the operations of next year: an
 // operation with a place for an id, a cursor or a name that this test does not know fails it.
 
 // tenant is a workspace with an admin, a key with all scopes, documents and a second key.

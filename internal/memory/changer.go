@@ -94,7 +94,7 @@ func (c *Changer) change(ctx context.Context, p *auth.Principal, id string, chan
 		if err := set.revise(current, next); err != nil {
 			return nil, err
 		}
-		if !ifRevision.Allows(base.Revision) { // after every 400 and 409 (decisions.md, E)
+		if !ifRevision.Allows(base.Revision) { // after every 400 and 409 (docs/spec/scopes.md)
 			return nil, problem.RevisionMismatch()
 		}
 		set.log(row.Subject, by, audit.MemoryUpdated, id)

@@ -89,7 +89,7 @@ func (c *Config) tierNames() []string {
 	return names
 }
 
-// envName turns camelCase steps into capitals with underscores, as decisions.md, O shows.
+// envName turns camelCase steps into capitals with underscores, as docs/spec/commandline.md shows.
 func envName(path string) string {
 	var b strings.Builder
 	b.WriteString("KEEPSAKE_")

@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/govern/audit"
 )
 
-// First is what a first start creates: the workspace `default`, its admin and a key with all scopes (decisions.md, O).
+// First is what a first start creates: the workspace `default`, its admin and a key with all scopes (docs/spec/commandline.md).
 type First struct {
 	WorkspaceID string `json:"workspaceId"`
 	UserID      string `json:"userId"`

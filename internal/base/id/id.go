@@ -1,5 +1,5 @@
 // Package id creates IDs: a type prefix, an underscore and a UUIDv7 in 26 characters of lower-case Crockford base32,
-// aligned as in TypeID (decisions.md, A). They sort by creation time.
+// aligned as in TypeID (docs/spec/conventions.md). They sort by creation time.
 package id
 
 import (

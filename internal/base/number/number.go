@@ -1,5 +1,5 @@
 // Package number reads and writes the numbers of metadata, and compares them with those of filters, without rounding an integer
-// (decisions.md, A).
+// (docs/spec/conventions.md).
 package number
 
 import (

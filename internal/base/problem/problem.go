@@ -30,7 +30,7 @@ const (
 	Unavailable                  // a required component is temporarily unavailable: 503
 )
 
-// The codes (decisions.md, M). They are stable, because clients compare them.
+// The codes (docs/spec/errors.md). They are stable, because clients compare them.
 const (
 	CodeValidation         = "validation_error"
 	CodeMissingCredentials = "missing_credentials"
@@ -62,7 +62,7 @@ const (
 	CodeUnavailable        = "unavailable"
 )
 
-// Issue is the machine-readable reason of a validation error: what is wrong with the field (decisions.md, A).
+// Issue is the machine-readable reason of a validation error: what is wrong with the field (docs/spec/conventions.md).
 type Issue string
 
 // The issues.

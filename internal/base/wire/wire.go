@@ -1,5 +1,5 @@
 // Package wire is the JSON of the API: one strict decoder, one encoder and the few types that both directions share
-// (decisions.md, A).
+// (docs/spec/conventions.md).
 //
 // Decoding is strict, because tolerance is unsafe at an authorization boundary: names must match exactly, and unknown
 // or duplicate members, trailing bytes, invalid UTF-8 and depths over 32 are rejected.

@@ -15,7 +15,7 @@ import (
 	"keepsake/internal/base/problem"
 )
 
-// PasswordCost is the cost of a password hash. The zero value is the cost of decisions.md, C: Argon2id with 19 MiB, two
+// PasswordCost is the cost of a password hash. The zero value is the cost of docs/spec/login.md: Argon2id with 19 MiB, two
 // passes and one thread.
 type PasswordCost struct {
 	MemoryKiB uint32

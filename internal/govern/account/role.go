@@ -2,7 +2,7 @@ package account
 
 import "keepsake/internal/govern/auth"
 
-// Role gives a user's tokens their scopes (decisions.md, B).
+// Role gives a user's tokens their scopes (docs/spec/workspaces.md).
 type Role string
 
 // The roles.

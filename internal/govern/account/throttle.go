@@ -10,7 +10,7 @@ import (
 	"keepsake/internal/base/problem"
 )
 
-// The bounds of guessing (decisions.md, C).
+// The bounds of guessing (docs/spec/login.md).
 const (
 	throttleWindow  = 15 * time.Minute
 	maxFromPair     = 10 // failures of one email from one address

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxRows is the max number of requests in a flush, and so about the max number in a second (decisions.md, K).
+	// maxRows is the max number of requests in a flush, and so about the max number in a second (docs/spec/analytics.md).
 	maxRows = 200
 	// maxErrors is the max number of combinations of dimensions of errors in a flush. Others are counted together.
 	maxErrors = 5_000

@@ -35,7 +35,7 @@ func (i Interval) Length() time.Duration {
 	}
 }
 
-// How long usage is kept by minute, by hour and by day (decisions.md, K). A day is as long as the longest 25 months.
+// How long usage is kept by minute, by hour and by day (docs/spec/analytics.md). A day is as long as the longest 25 months.
 const (
 	KeepMinutes = 48 * time.Hour
 	KeepHours   = 90 * 24 * time.Hour

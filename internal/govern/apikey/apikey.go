@@ -1,4 +1,4 @@
-// Package apikey manages API keys and authenticates requests with them (docs/spec/decisions.md, section D).
+// Package apikey manages API keys and authenticates requests with them (docs/spec/apikeys.md).
 //
 // The text of a key is what a client sends, kpsk_…. It is shown once and not stored. A Secret is what is stored of one
 // text: its keyed hash. A key has two secrets while it is rotated, otherwise one. A rotation lets the older secret work for

@@ -128,7 +128,7 @@ func TestChangeOfAnOldRevisionIsRefused(t *testing.T) {
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), k.ID, []int64{two}, ""); err != nil {
 		t.Errorf("revoking revision 2: %v", err)
 	}
-	// The order of decisions.md, E: the state forbids it before the revision does.
+	// The order of docs/spec/scopes.md: the state forbids it before the revision does.
 	if _, err := b.Change(t.Context(), b.manager(auth.All), k.ID, []int64{one}, apikey.Change{Name: &name}); code(t, err) != problem.CodeConflict {
 		t.Errorf("changing a revoked key with an old revision: %v", err)
 	}

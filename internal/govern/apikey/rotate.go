@@ -18,7 +18,7 @@ type Rotation struct {
 	Force bool          // if the key is already being rotated, end its older secret first
 }
 
-// The grace of a rotation (decisions.md, D). The HTTP layer applies both.
+// The grace of a rotation (docs/spec/apikeys.md). The HTTP layer applies both.
 const (
 	DefaultGrace = 24 * time.Hour
 	MaxGrace     = 30 * 24 * time.Hour

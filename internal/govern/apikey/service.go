@@ -146,7 +146,7 @@ func (s *Service) listByState(ctx context.Context, workspaceID string, f Filter)
 // reports whether it changed anything. entry is the row of the audit log, without the key and the actor.
 //
 // The revision is checked after change, because a state that forbids the change (409) comes before a mismatch (412): see
-// decisions.md, E.
+// docs/spec/scopes.md.
 func (s *Service) update(ctx context.Context, p *auth.Principal, keyID string, ifRevision revision.Expected, now time.Time, entry audit.Entry, change func(ctx context.Context, k *APIKey) (changed bool, err error)) (*Record, error) {
 	var updated *APIKey
 	var tier *limit.Tier

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// State is computed from a key's timestamps whenever it is needed, and never stored (decisions.md, D).
+// State is computed from a key's timestamps whenever it is needed, and never stored (docs/spec/apikeys.md).
 type State string
 
 // The states, in order of precedence.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The table of decisions.md, D: the leftmost column with a yes decides.
+// The table of docs/spec/apikeys.md: the leftmost column with a yes decides.
 const stateTable = `
 revoked  disabled  expired  two live secrets  state
 no       no        no       no                active

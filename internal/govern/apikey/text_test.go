@@ -17,7 +17,7 @@ import (
 
 var keyText = regexp.MustCompile(`^kpsk_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$`)
 
-// checksumOf writes the rule of decisions.md, D, a second time: CRC-32 in base62, left-padded with 0.
+// checksumOf writes the rule of docs/spec/apikeys.md, a second time: CRC-32 in base62, left-padded with 0.
 func checksumOf(head string) string {
 	digits := ""
 	for n := crc32.ChecksumIEEE([]byte(head)); n > 0; n /= 62 {

@@ -23,7 +23,7 @@ type VerifyRequest struct {
 // Code is the result of a verification.
 type Code string
 
-// The codes (decisions.md, D), in order of precedence.
+// The codes (docs/spec/apikeys.md), in order of precedence.
 const (
 	Invalid           Code = "INVALID"
 	KeyRevoked        Code = "REVOKED"

@@ -16,7 +16,7 @@ import (
 // Type is what happened, noun first: api_key.created.
 type Type string
 
-// The types (decisions.md, N).
+// The types (docs/spec/events.md).
 const (
 	APIKeyCreated           Type = "api_key.created"
 	APIKeyRotated           Type = "api_key.rotated"

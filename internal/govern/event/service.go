@@ -361,7 +361,7 @@ func (s *Service) update(ctx context.Context, p *auth.Principal, webhookID strin
 		if err := change(ctx, w, target, now); err != nil {
 			return err
 		}
-		if !ifRevision.Allows(w.Revision) { // after every 409 (decisions.md, E)
+		if !ifRevision.Allows(w.Revision) { // after every 409 (docs/spec/scopes.md)
 			return problem.RevisionMismatch()
 		}
 		if err := w.seal(s.o.Sealer, target); err != nil {

@@ -17,7 +17,7 @@ const (
 	Retired    State = "retired"    // 404, like a version that does not exist
 )
 
-// The periods that are promised for a version (docs/spec/decisions.md, I), in calendar months.
+// The periods that are promised for a version (docs/spec/versions.md), in calendar months.
 const (
 	notice     = 6  // from the announcement of a sunset to the sunset
 	retirement = 12 // from the sunset until its routes are removed

@@ -32,7 +32,7 @@ const (
 	TierUnlimited = "unlimited" // the operator workspace
 )
 
-// Tiers are the default tiers (docs/spec/decisions.md, H). The configuration can change them.
+// Tiers are the default tiers (docs/spec/limits.md). The configuration can change them.
 func Tiers() []Tier {
 	n := func(limit int64) *int64 { return &limit }
 	return []Tier{

@@ -14,7 +14,7 @@ const (
 	PolicyAnonymous    Policy = "anonymous"
 )
 
-// Verdict says whether a request can pass, and holds the numbers of the rate-limit headers (docs/spec/decisions.md, H).
+// Verdict says whether a request can pass, and holds the numbers of the rate-limit headers (docs/spec/limits.md).
 // Each number is given as it is, also if another budget refused the request.
 type Verdict struct {
 	Allowed bool

@@ -14,7 +14,7 @@ type Route uint16
 // Surface is the surface that a request used.
 type Surface uint8
 
-// The surfaces (decisions.md, J).
+// The surfaces (docs/spec/surfaces.md).
 const (
 	Primary Surface = iota
 	AI

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How long usage is kept (decisions.md, K).
+// How long usage is kept (docs/spec/analytics.md).
 const (
 	keepMinutes = 48 * time.Hour
 	keepHours   = 90 * 24 * time.Hour

@@ -8,7 +8,7 @@ import (
 	"keepsake/internal/base/number"
 )
 
-// Comparison compares a metadata entry with a value (decisions.md, F). ParseComparison and Compare return one.
+// Comparison compares a metadata entry with a value (docs/spec/documents.md). ParseComparison and Compare return one.
 type Comparison struct {
 	Name  string
 	Op    Op

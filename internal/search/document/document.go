@@ -11,7 +11,7 @@ import (
 	"keepsake/internal/base/revision"
 )
 
-// Document is a text with a title, tags and metadata (decisions.md, F). It must not contain protected health information.
+// Document is a text with a title, tags and metadata (docs/spec/documents.md). It must not contain protected health information.
 type Document struct {
 	ID         string // set by the client or generated (doc_…); unique within a workspace
 	Collection string

@@ -37,7 +37,7 @@ func (s *Service) Patch(ctx context.Context, workspaceID, id string, p Patch, if
 		if next, err = p.apply(current, s.now()); err != nil {
 			return err
 		}
-		if !ifRevision.Allows(current.Revision) { // after every 400 (decisions.md, E)
+		if !ifRevision.Allows(current.Revision) { // after every 400 (docs/spec/scopes.md)
 			return problem.RevisionMismatch()
 		}
 		put := Put{Exists: true, Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}

@@ -53,8 +53,8 @@ type fault struct {
 	uncounts bool                 // Redis, so that counting is lost
 }
 
-// lostCounting is how much counting the loss of Redis can lose (decisions.md, H). The simulations of internal/govern/limit hold the
-// narrower bounds of the implementation, which a machine without a free core does not keep.
+// lostCounting is how much counting the loss of Redis can lose (docs/spec/limits.md). The simulations of internal/govern/limit
+// hold the narrower bounds of the implementation, which a machine without a free core does not keep.
 const lostCounting = 5 * time.Second
 
 // waits are the longest that requests took: those that memory answers and those that need the database. They are only

@@ -84,7 +84,7 @@ func framingInDoubt(r *http.Request) bool {
 	return r.ProtoMajor == 1 && (r.TransferEncoding != nil || r.ProtoMinor == 0 && r.ContentLength != 0)
 }
 
-// everyAnswer appends the headers of every response (§8, §9.2; decisions.md, A).
+// everyAnswer appends the headers of every response (§8, §9.2; docs/spec/conventions.md).
 func (x *requestState) everyAnswer(h headers, status int) headers {
 	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
 	if x.known || x.trusted || status >= http.StatusBadRequest {

@@ -109,7 +109,7 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 }
 
 // takesKeyAsBearer reports whether an API key can be sent in the header for access tokens: on the AI surface, because clients of
-// the Model Context Protocol do so (decisions.md, J), and to other services, whose clients can be the same.
+// the Model Context Protocol do so (docs/spec/surfaces.md), and to other services, whose clients can be the same.
 func (x *requestState) takesKeyAsBearer() bool {
 	return x.api.o.Surface == usage.AI || x.judging != nil
 }
@@ -231,7 +231,7 @@ func (c *caller) warnings(now time.Time, h http.Header) {
 	}
 }
 
-// expiryWarning is how long before its expiry a key's responses announce it (decisions.md, D).
+// expiryWarning is how long before its expiry a key's responses announce it (docs/spec/apikeys.md).
 const expiryWarning = 14 * 24 * time.Hour
 
 func httpDate(unix int64) string { return time.Unix(unix, 0).UTC().Format(http.TimeFormat) }

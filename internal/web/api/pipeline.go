@@ -12,7 +12,7 @@ import (
 	"keepsake/internal/web/endpoint"
 )
 
-// serve checks a request in the order of decisions.md (E), so that a refusal reveals nothing that only a later check knows.
+// serve checks a request in the order of docs/spec/scopes.md, so that a refusal reveals nothing that only a later check knows.
 func (x *requestState) serve() {
 	if x.api.o.Surface != usage.Backend {
 		x.warnOfProxy()
@@ -58,7 +58,7 @@ func (x *requestState) serveOperation(op *endpoint.Operation) {
 	} else if op.Judging {
 		x.judging = x
 	} else if op.Credentials == endpoint.NoCredential && op.Uncharged {
-		// It is free, so the headers are those of a caller without a credential (decisions.md, H).
+		// It is free, so the headers are those of a caller without a credential (docs/spec/limits.md).
 	} else if op.Credentials == endpoint.NoCredential {
 		x.recognise()
 		if x.known && x.admit() != nil {
@@ -136,7 +136,7 @@ func (x *requestState) charge(op *endpoint.Operation) bool {
 	return x.verdict.Allowed
 }
 
-// chargeable reports whether requests for the path are charged: those under /api/ and /ai/ are (decisions.md, H), and wrong
+// chargeable reports whether requests for the path are charged: those under /api/ and /ai/ are (docs/spec/limits.md), and wrong
 // credentials that are judged for another service.
 func (x *requestState) chargeable() bool {
 	switch path := x.r.URL.Path; x.api.o.Surface {

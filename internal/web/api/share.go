@@ -50,7 +50,7 @@ func (g *capacity) give(n int64, own ...*atomic.Int64) {
 }
 
 // fair reports whether a holder can have own of all. Once more than half of all is taken, a holder gets at most a quarter
-// (decisions.md, H).
+// (docs/spec/limits.md).
 func fair(all, taken, own int64) bool { return taken <= all/2 || own <= max(1, all/4) }
 
 // addressHolders are the holders of client addresses that are in use. The zero value is ready to use.

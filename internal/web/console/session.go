@@ -89,7 +89,7 @@ func (v *visit) resume() error {
 }
 
 // renew continues the session after its access token has expired. Requests that do this at the same time get the same session
-// (decisions.md, C).
+// (docs/spec/login.md).
 func (v *visit) renew() error {
 	tokens, err := v.api().Refresh(v.Context(), v.refresh)
 	if err != nil {

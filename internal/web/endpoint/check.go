@@ -176,8 +176,8 @@ func (m *member) missing() *fault {
 	return &fault{issue: problem.Required, says: "is required."}
 }
 
-// isNull handles null. For an optional member it means that the member is absent (decisions.md, A), so its field becomes what
-// it is then. Only a wire.Optional tells the two apart.
+// isNull handles null. For an optional member it means that the member is absent (docs/spec/conventions.md), so its field
+// becomes what it is then. Only a wire.Optional tells the two apart.
 func (m *member) isNull(v reflect.Value) *fault {
 	switch {
 	case m.required && !m.nullable:

@@ -6,7 +6,7 @@ import (
 	"keepsake/internal/base/problem"
 )
 
-// statuses is the specification's table of error codes (decisions.md, M).
+// statuses is the specification's table of error codes (docs/spec/errors.md).
 var statuses = map[string]int{
 	problem.CodeValidation:         http.StatusBadRequest,
 	problem.CodeMissingCredentials: http.StatusUnauthorized,
