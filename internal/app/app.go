@@ -161,6 +161,7 @@ func (a *App) open(ctx context.Context) (err error) {
 func (a *App) instanceOptions(mode instance.Mode) instance.Options {
 	return instance.Options{
 		Mode: mode, Now: a.deps.Now, Log: a.deps.Log, Memory: memoryLimit(), Statement: a.deps.Statement, MinTimeout: a.deps.MinTimeout,
+		Observer: observeStore(a.deps.tracer, &a.cfg),
 	}
 }
 

@@ -121,9 +121,6 @@ type backgroundTask struct {
 func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
 	tiers := cfg.TierList()
 	s = &services{instance: i, data: cfg.Data, declare: deps.Declare, now: deps.Now, tracer: deps.tracer}
-	if s.tracer != nil {
-		i.Store.Observe(observeStore(i.Engine))
-	}
 	if s.versions, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}

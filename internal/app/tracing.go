@@ -33,15 +33,18 @@ func newTracer(cfg *config.Config, deps *Deps) (*trace.Tracer, error) {
 	return trace.New(trace.Options{Exporter: exporter, Sample: cfg.Tracing.Sample, Now: deps.Now, Log: deps.Log}), nil
 }
 
-// observeStore makes the transactions and statements of a request steps of its span. Without it the store is not wrapped, so that
-// it costs nothing.
-func observeStore(engine store.Engine) store.Observer {
+// observeStore returns an observer that makes the transactions and statements of a request steps of its span. It is nil if
+// nothing is traced: the store then pays nothing.
+func observeStore(tracer *trace.Tracer, cfg *config.Config) *store.Observer {
+	if tracer == nil {
+		return nil
+	}
 	system := trace.Text("db.system.name", "sqlite")
-	if engine.Shared() {
+	if cfg.DatabaseURL != "" {
 		system = trace.Text("db.system.name", "postgresql")
 	}
 	var names sync.Map // text → summary; the program has a few hundred texts
-	return store.Observer{
+	return &store.Observer{
 		Transaction: func(ctx context.Context, database string) (context.Context, func(error)) {
 			step := trace.From(ctx).Child("transaction "+database, trace.Client)
 			step.Set(system, trace.Text("db.namespace", database))

@@ -26,7 +26,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
-			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, w.Embeddings, micros(w.CreatedAt), w.Revision)
+			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, w.Embeddings, Micros(w.CreatedAt), w.Revision)
 		if err != nil {
 			return fmt.Errorf("add workspace: %w", err)
 		}
@@ -77,7 +77,7 @@ func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]ac
 		if err := rows.Scan(&w.ID, &w.Name, &w.Tier, &w.Operator, &w.Suspended, &w.Embeddings, &created, &w.Revision); err != nil {
 			return nil, fmt.Errorf("read workspace: %w", err)
 		}
-		w.CreatedAt = timeOf(created)
+		w.CreatedAt = TimeOf(created)
 		list = append(list, w)
 	}
 	if err := rows.Err(); err != nil {

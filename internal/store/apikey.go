@@ -58,7 +58,7 @@ func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.T
 	var n int64
 	err := q.QueryRow(ctx, `
 		SELECT count(*) FROM api_key WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		workspaceID, micros(now)).Scan(&n)
+		workspaceID, Micros(now)).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count keys: %w", err)
 	}
@@ -120,7 +120,7 @@ func (s *Store) addAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 		if _, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (key_id, hash) DO UPDATE SET valid_until = excluded.valid_until`,
-			k.ID, secret.Hash[:], secret.Hint, micros(secret.CreatedAt), maybeMicros(secret.ValidUntil)); err != nil {
+			k.ID, secret.Hash[:], secret.Hint, Micros(secret.CreatedAt), maybeMicros(secret.ValidUntil)); err != nil {
 			return fmt.Errorf("put secret of key %s: %w", k.ID, err)
 		}
 	}
@@ -163,29 +163,29 @@ func (s *Store) apiKey(ctx context.Context, where string, args ...any) (*apikey.
 
 // ListAPIKeys implements apikey.Store.
 func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Filter) ([]apikey.APIKey, error) {
-	var c conditions
-	c.where(`k.workspace_id = ?`, workspaceID)
-	if err := c.whereState(f.State, micros(f.Now)); err != nil {
+	var c Conditions
+	c.Where(`k.workspace_id = ?`, workspaceID)
+	if err := c.whereState(f.State, Micros(f.Now)); err != nil {
 		return nil, err
 	}
 	if f.CreatedBy != "" {
-		c.where(`k.created_by = ?`, f.CreatedBy)
+		c.Where(`k.created_by = ?`, f.CreatedBy)
 	}
 	if f.SubjectID != "" {
-		c.where(`k.subject_id IN (?, ?)`, f.SubjectID, s.bound(workspaceID, boundSubject, f.SubjectID))
+		c.Where(`k.subject_id IN (?, ?)`, f.SubjectID, s.bound(workspaceID, boundSubject, f.SubjectID))
 	}
 	if f.AgentID != "" {
-		c.where(`k.agent_id IN (?, ?)`, f.AgentID, s.bound(workspaceID, boundAgent, f.AgentID))
+		c.Where(`k.agent_id IN (?, ?)`, f.AgentID, s.bound(workspaceID, boundAgent, f.AgentID))
 	}
 	if f.Before != nil {
-		c.where(`(k.created_at, k.id) < (?, ?)`, micros(f.Before.CreatedAt), f.Before.ID)
+		c.Where(`(k.created_at, k.id) < (?, ?)`, Micros(f.Before.CreatedAt), f.Before.ID)
 	}
 	query := selectAPIKey + ` FROM (
-			SELECT * FROM api_key k WHERE ` + c.String() + ` ORDER BY k.created_at DESC, k.id DESC LIMIT ` + c.arg(f.Limit) + `
+			SELECT * FROM api_key k WHERE ` + c.String() + ` ORDER BY k.created_at DESC, k.id DESC LIMIT ` + c.Arg(f.Limit) + `
 		) k LEFT JOIN api_key_secret s ON s.key_id = k.id
 		ORDER BY k.created_at DESC, k.id DESC`
 	var list []apikey.APIKey
-	err := s.eachAPIKey(ctx, query, c.args, func(k *apikey.APIKey) error {
+	err := s.eachAPIKey(ctx, query, c.Args, func(k *apikey.APIKey) error {
 		list = append(list, *clone(k))
 		return nil
 	})
@@ -196,28 +196,28 @@ func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Fi
 }
 
 // whereState is the SQL of apikey.APIKey.StateAt.
-func (c *conditions) whereState(state apikey.State, now int64) error {
+func (c *Conditions) whereState(state apikey.State, now int64) error {
 	const liveSecrets = `(SELECT count(*) FROM api_key_secret l WHERE l.key_id = k.id AND (l.valid_until IS NULL OR l.valid_until > ?))`
 	switch state {
 	case "":
 		return nil
 	case apikey.Revoked:
-		c.where(`k.revoked_at IS NOT NULL`)
+		c.Where(`k.revoked_at IS NOT NULL`)
 		return nil
 	case apikey.Disabled:
-		c.where(`k.revoked_at IS NULL AND k.disabled_at IS NOT NULL`)
+		c.Where(`k.revoked_at IS NULL AND k.disabled_at IS NOT NULL`)
 		return nil
 	}
-	c.where(`k.revoked_at IS NULL AND k.disabled_at IS NULL`)
+	c.Where(`k.revoked_at IS NULL AND k.disabled_at IS NULL`)
 	switch state {
 	case apikey.Expired:
-		c.where(`k.expires_at <= ?`, now)
+		c.Where(`k.expires_at <= ?`, now)
 	case apikey.Rotating:
-		c.where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
-		c.where(liveSecrets+` > 1`, now)
+		c.Where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
+		c.Where(liveSecrets+` > 1`, now)
 	case apikey.Active:
-		c.where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
-		c.where(liveSecrets+` <= 1`, now)
+		c.Where(`(k.expires_at IS NULL OR k.expires_at > ?)`, now)
+		c.Where(liveSecrets+` <= 1`, now)
 	default:
 		return fmt.Errorf("list keys: there is no state of this name")
 	}
@@ -265,7 +265,7 @@ func apiKeyRowOf(k *apikey.APIKey) (apiKeyRow, error) {
 	}
 	return apiKeyRow{
 		scopes: k.Scopes.String(), allowedIPs: strings.Join(ranges, " "), metadata: metadata,
-		created: micros(k.CreatedAt), updated: micros(k.UpdatedAt),
+		created: Micros(k.CreatedAt), updated: Micros(k.UpdatedAt),
 		expires: maybeMicros(k.ExpiresAt), disabled: maybeMicros(k.DisabledAt), revoked: maybeMicros(k.RevokedAt),
 	}, nil
 }
@@ -351,13 +351,13 @@ func (r *apiKeyRow) into(k *apikey.APIKey) (err error) {
 	if k.Metadata, err = metadataOf(r.metadata); err != nil {
 		return err
 	}
-	k.CreatedAt, k.UpdatedAt = timeOf(r.created), timeOf(r.updated)
+	k.CreatedAt, k.UpdatedAt = TimeOf(r.created), TimeOf(r.updated)
 	k.ExpiresAt, k.DisabledAt, k.RevokedAt = maybeTime(r.expires), maybeTime(r.disabled), maybeTime(r.revoked)
 	return nil
 }
 
 func (r *apiKeyRow) secret() apikey.Secret {
-	s := apikey.Secret{Hint: *r.hint, CreatedAt: timeOf(*r.secretCreated), ValidUntil: maybeTime(r.secretUntil)}
+	s := apikey.Secret{Hint: *r.hint, CreatedAt: TimeOf(*r.secretCreated), ValidUntil: maybeTime(r.secretUntil)}
 	copy(s.Hash[:], r.hash)
 	return s
 }

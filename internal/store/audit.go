@@ -85,7 +85,7 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 	for _, r := range rows {
 		if !r.Packed {
 			a.Changes = append(a.Changes, []any{
-				r.Chain, r.Sequence, r.ID, micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
+				r.Chain, r.Sequence, r.ID, Micros(r.At), r.WorkspaceID, r.Actor, string(r.Action), r.Target,
 				string(r.Outcome), r.Count, r.Details, addressText(r.Address), r.RequestID, r.Previous[:], r.Hash[:],
 			})
 			continue
@@ -96,7 +96,7 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 		}
 		a.Reads = append(a.Reads, []any{p.place, p.at, p.workspace, p.actor, p.target, p.body, p.hash})
 	}
-	moved, ok, err := s.dialect.AppendAudit(ctx, s.main, a)
+	moved, ok, err := s.main.Dialect.AppendAudit(ctx, s.main, a)
 	if !ok {
 		moved, err = s.appendAudit(ctx, a)
 	}
@@ -119,19 +119,19 @@ func (s *Store) appendAudit(ctx context.Context, a *AuditAppend) (moved bool, er
 		if moved = n > 0; err != nil || !moved {
 			return err
 		}
-		_, err = s.insert(ctx, s.main, insertAuditRows, len(a.Changes), func(i int, values []any) []any { return append(values, a.Changes[i]...) })
+		_, err = s.main.Insert(ctx, insertAuditRows, len(a.Changes), func(i int, values []any) []any { return append(values, a.Changes[i]...) })
 		if err != nil {
 			return err
 		}
-		_, err = s.insert(ctx, s.main, insertAuditReads, len(a.Reads), func(i int, values []any) []any { return append(values, a.Reads[i]...) })
+		_, err = s.main.Insert(ctx, insertAuditReads, len(a.Reads), func(i int, values []any) []any { return append(values, a.Reads[i]...) })
 		return err
 	})
 	return moved, err
 }
 
 var (
-	insertAuditRows  = &bulk{into: `audit_log (` + AuditColumns + `)`, columns: 15}
-	insertAuditReads = &bulk{into: `audit_read (` + AuditReadColumns + `)`, columns: 7}
+	insertAuditRows  = &Bulk{Into: `audit_log (` + AuditColumns + `)`, Columns: 15}
+	insertAuditReads = &Bulk{Into: `audit_read (` + AuditReadColumns + `)`, Columns: 7}
 )
 
 func addressText(a netip.Addr) string {
@@ -155,25 +155,25 @@ var readActions = func() string {
 
 // auditConditions are the conditions of a filter. Some indexes omit empty values; the engine uses them only if a condition
 // excludes empty values, too.
-func auditConditions(f *audit.Filter) *conditions {
-	c := &conditions{}
+func auditConditions(f *audit.Filter) *Conditions {
+	c := &Conditions{}
 	if f.Target != "" {
-		c.where("target = ? AND target <> ''", f.Target)
+		c.Where("target = ? AND target <> ''", f.Target)
 	}
 	if f.Action != "" {
-		c.where("action = ?", string(f.Action))
+		c.Where("action = ?", string(f.Action))
 		if !f.Action.Frequent() {
 			c.all = append(c.all, administrative)
 		}
 	}
 	if f.Actor != "" {
-		c.where("actor = ?", f.Actor)
+		c.Where("actor = ?", f.Actor)
 		if f.Target == "" && (f.Action == "" || f.Action.Frequent()) { // else another index finds fewer rows
 			c.all = append(c.all, "actor <> ''")
 		}
 	}
 	if f.WorkspaceID != "" {
-		c.where("workspace_id = ?", f.WorkspaceID)
+		c.Where("workspace_id = ?", f.WorkspaceID)
 	}
 	if f.Changes {
 		c.all = append(c.all, "action NOT IN "+readActions)
@@ -204,20 +204,16 @@ func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	c := auditConditions(f)
 	if !f.From.IsZero() {
-		c.where("at >= ? AND id >= ?", micros(f.From), audit.FirstID(f.From))
+		c.Where("at >= ? AND id >= ?", Micros(f.From), audit.FirstID(f.From))
 	}
 	if !f.To.IsZero() {
-		c.where("at < ? AND id < ?", micros(f.To), audit.FirstID(f.To))
+		c.Where("at < ? AND id < ?", Micros(f.To), audit.FirstID(f.To))
 	}
 	if f.Before != "" {
-		c.where("id < ?", f.Before)
+		c.Where("id < ?", f.Before)
 	}
-	where := ""
-	if len(c.all) > 0 {
-		where = " WHERE " + c.String()
-	}
-	limit := c.arg(f.Limit)
-	return s.auditRows(ctx, `SELECT `+AuditColumns+`, 0 FROM audit_log`+where+` ORDER BY id DESC LIMIT `+limit, c.args...)
+	limit := c.Arg(f.Limit)
+	return s.auditRows(ctx, `SELECT `+AuditColumns+`, 0 FROM audit_log`+c.Clause()+` ORDER BY id DESC LIMIT `+limit, c.Args...)
 }
 
 // AuditRowsAfter implements audit.Store. It is one statement, so that it reads one snapshot: between two, rows could be added,
@@ -327,7 +323,7 @@ func scanAuditRow(row Row) (*audit.Row, error) {
 		p.unpack(&r)
 		return &r, nil
 	}
-	r.At = timeOf(at)
+	r.At = TimeOf(at)
 	// An unreadable address is left empty: the hash will not match.
 	r.Address, _ = netip.ParseAddr(address)
 	copy(r.Previous[:], previous)

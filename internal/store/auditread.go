@@ -106,37 +106,37 @@ const AuditReadColumns = `place, at, workspace, actor, target, body, hash`
 // listAuditReads reads packed rows newest first.
 func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	const numberOf = `(SELECT number FROM audit_name WHERE name = ?)`
-	c := &conditions{}
+	c := &Conditions{}
 	if f.Target != "" {
 		key, _ := targetKey(f.Target)
-		c.where("target = ? AND substr(body, 1, 12) = ?", targetColumn(key), key[4:])
+		c.Where("target = ? AND substr(body, 1, 12) = ?", targetColumn(key), key[4:])
 	}
 	if f.Actor != "" {
-		c.where("actor = "+numberOf, f.Actor)
+		c.Where("actor = "+numberOf, f.Actor)
 	}
 	if f.WorkspaceID != "" {
-		c.where("workspace = "+numberOf, f.WorkspaceID)
+		c.Where("workspace = "+numberOf, f.WorkspaceID)
 	}
 	if f.Action != "" {
-		c.where("substr(body, 13, 1) = ?", []byte{readAction(f.Action)})
+		c.Where("substr(body, 13, 1) = ?", []byte{readAction(f.Action)})
 	}
 	from := int64(math.MinInt64) // without a bound, a planner can sort all rows instead of using the index by time
 	if !f.From.IsZero() {
 		from = f.From.UnixMilli()
 	}
-	c.where("at >= ?", from)
+	c.Where("at >= ?", from)
 	if !f.To.IsZero() {
-		c.where("at < ?", f.To.UnixMilli())
+		c.Where("at < ?", f.To.UnixMilli())
 	}
 	if f.Before != "" {
 		at, sequence, hash, ok := audit.IDPosition(f.Before)
 		if !ok {
 			return nil, nil
 		}
-		c.where("at <= ? AND (at, place & 4095, hash) < (?, ?, ?)", at.UnixMilli(), at.UnixMilli(), sequence, hash)
+		c.Where("at <= ? AND (at, place & 4095, hash) < (?, ?, ?)", at.UnixMilli(), at.UnixMilli(), sequence, hash)
 	}
 	where := c.String()
-	limit := c.arg(f.Limit)
+	limit := c.Arg(f.Limit)
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT c.name, r.place, r.at, coalesce(w.name, ''), coalesce(a.name, ''), r.target, r.body, r.hash, coalesce(p.hash, l.hash)
 		FROM (SELECT `+AuditReadColumns+` FROM audit_read WHERE `+where+` ORDER BY at DESC, place & 4095 DESC, hash DESC LIMIT `+limit+`) r
@@ -144,7 +144,7 @@ func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 			LEFT JOIN audit_name w ON w.number = r.workspace
 			LEFT JOIN audit_name a ON a.number = r.actor
 			LEFT JOIN audit_read p ON p.place = r.place - 1
-			LEFT JOIN audit_log l ON l.chain = c.name AND l.sequence = r.place % 1099511627776 - 1`, c.args...)
+			LEFT JOIN audit_log l ON l.chain = c.name AND l.sequence = r.place % 1099511627776 - 1`, c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list reads in the audit log: %w", err)
 	}

@@ -28,8 +28,8 @@ func scanDelivery(row Row) (*event.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Type, d.State, d.CreatedAt = event.Type(kind), event.State(state), timeOf(created)
-	d.PendingSince = timeOf(pending)
+	d.Type, d.State, d.CreatedAt = event.Type(kind), event.State(state), TimeOf(created)
+	d.PendingSince = TimeOf(pending)
 	d.DueAt, d.TriesSince, d.FinishedAt = maybeTime(due), maybeTime(since), maybeTime(finished)
 	if err := json.Unmarshal([]byte(attempts), &d.Attempts); err != nil {
 		return nil, fmt.Errorf("decode attempts: %w", err)
@@ -52,22 +52,22 @@ func (s *Store) Delivery(ctx context.Context, webhookID, id string) (*event.Deli
 
 // ListDeliveries implements event.Store.
 func (s *Store) ListDeliveries(ctx context.Context, webhookID string, f event.DeliveryFilter) ([]event.Delivery, error) {
-	var c conditions
-	c.where("webhook_id = ?", webhookID)
+	var c Conditions
+	c.Where("webhook_id = ?", webhookID)
 	if f.State != "" {
-		c.where("state = ?", string(f.State))
+		c.Where("state = ?", string(f.State))
 	}
 	if f.Type != "" {
-		c.where("type = ?", string(f.Type))
+		c.Where("type = ?", string(f.Type))
 	}
 	if f.EventID != "" {
-		c.where("event_id = ?", f.EventID)
+		c.Where("event_id = ?", f.EventID)
 	}
 	if f.Before != "" {
-		c.where("id < ?", f.Before)
+		c.Where("id < ?", f.Before)
 	}
 	return s.deliveriesOf(s.main.In(ctx).Query(ctx,
-		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.arg(f.Limit), c.args...))
+		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.Arg(f.Limit), c.Args...))
 }
 
 func (*Store) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
@@ -99,7 +99,7 @@ func (s *Store) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]ev
 					FROM webhook w WHERE w.disabled_at IS NULL AND (w.paused_until IS NULL OR w.paused_until <= $1)
 				) q WHERE q.due <= $1
 			) t
-		) p WHERE p.place <= $2 ORDER BY p.turn, p.due, p.id`, micros(now), limit)
+		) p WHERE p.place <= $2 ORDER BY p.turn, p.due, p.id`, Micros(now), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list due webhooks: %w", err)
 	}
@@ -128,7 +128,7 @@ func (s *Store) OverloadedWebhooks(ctx context.Context, most, late int, since ti
 			AND EXISTS (SELECT 1 `+pending+` LIMIT 1 OFFSET $1)
 			AND (EXISTS (SELECT 1 `+pending+` LIMIT 1 OFFSET $2)
 				OR w.enabled_at < $3 AND EXISTS (SELECT 1 `+pending+` AND d.pending_since < $3))
-		ORDER BY w.id`, late, most, micros(since))
+		ORDER BY w.id`, late, most, Micros(since))
 	if err != nil {
 		return nil, fmt.Errorf("list overloaded webhooks: %w", err)
 	}
@@ -160,7 +160,7 @@ func (s *Store) Backlog(ctx context.Context, max int) (event.Backlog, error) {
 		return event.Backlog{}, fmt.Errorf("count the outbox: %w", err)
 	}
 	if oldest != nil {
-		b.OldestAt = timeOf(*oldest)
+		b.OldestAt = TimeOf(*oldest)
 	}
 	return b, nil
 }
@@ -183,7 +183,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, no
 		list, err = s.deliveriesOf(q.Query(ctx, `
 			UPDATE webhook_delivery SET due_at = $1, claim = $2 WHERE due_at <= $3 AND id IN (
 				SELECT id FROM webhook_delivery WHERE webhook_id = $4 AND due_at IS NOT NULL AND due_at <= $3 ORDER BY due_at, id LIMIT $5)
-			RETURNING `+deliveryColumns, micros(until), claim, micros(now), webhookID, limit))
+			RETURNING `+deliveryColumns, Micros(until), claim, Micros(now), webhookID, limit))
 		slices.SortFunc(list, func(a, b event.Delivery) int { return strings.Compare(a.ID, b.ID) })
 		w = found
 		return err
@@ -206,7 +206,7 @@ func (s *Store) SaveDelivery(ctx context.Context, d *event.Delivery, claim strin
 				pending_since = $8
 			WHERE id = $9 AND claim = $10`,
 			string(d.State), maybeMicros(d.DueAt), d.Claim, d.Tries, maybeMicros(d.TriesSince), maybeMicros(d.FinishedAt), string(attempts),
-			micros(d.PendingSince), d.ID, claim)
+			Micros(d.PendingSince), d.ID, claim)
 		if err != nil {
 			return fmt.Errorf("store delivery: %w", err)
 		}
@@ -224,7 +224,7 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, limit int
 			where string
 			args  []any
 		}{
-			{`created_at < $1 LIMIT $2`, []any{micros(before), limit}},
+			{`created_at < $1 LIMIT $2`, []any{Micros(before), limit}},
 			{`NOT EXISTS (SELECT 1 FROM webhook w WHERE w.id = webhook_delivery.webhook_id) LIMIT $1`, []any{limit}},
 		} {
 			n, err := s.removeDeliveries(ctx, which.where, which.args...)
@@ -236,7 +236,7 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, limit int
 		// Two transactions that removed the last two deliveries of an event at once can each have left its payload to the other.
 		_, err := s.main.In(ctx).Exec(ctx, `
 			DELETE FROM event WHERE created_at < $1 AND NOT EXISTS (
-				SELECT 1 FROM webhook_delivery d WHERE d.event_id = event.id AND d.workspace_id = event.workspace_id)`, micros(before))
+				SELECT 1 FROM webhook_delivery d WHERE d.event_id = event.id AND d.workspace_id = event.workspace_id)`, Micros(before))
 		if err != nil {
 			return fmt.Errorf("prune payloads: %w", err)
 		}
@@ -275,10 +275,10 @@ func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any)
 	}
 	slices.Sort(events)
 	for some := range slices.Chunk(slices.Compact(events), ListSize) {
-		var c conditions
-		c.in("id", some)
-		c.where(`NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.event_id = event.id AND d.workspace_id = event.workspace_id)`)
-		if _, err := q.Exec(ctx, `DELETE FROM event WHERE `+c.String(), c.args...); err != nil {
+		var c Conditions
+		c.In("id", some)
+		c.Where(`NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.event_id = event.id AND d.workspace_id = event.workspace_id)`)
+		if _, err := q.Exec(ctx, `DELETE FROM event WHERE `+c.String(), c.Args...); err != nil {
 			return 0, fmt.Errorf("remove payloads: %w", err)
 		}
 	}

@@ -120,7 +120,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 		byID[rows[i].ID] = &rows[i]
 		rows[i].old = existing{}
 	}
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, ListSize) {
+	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		err := s.eachRow(ctx, func(row Row) error {
 			var id string
 			var st existing
@@ -147,16 +147,16 @@ func (s *Store) removeTombstones(ctx context.Context, h *documentHead, rows []*d
 	return nil
 }
 
-var upsertDocuments = &bulk{
-	into:    `document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)`,
-	columns: 12,
-	rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
+var upsertDocuments = &Bulk{
+	Into:    `document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)`,
+	Columns: 12,
+	Rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
 		age = excluded.age, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
 }
 
 func (s *Store) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
-	_, err := s.insert(ctx, s.main, upsertDocuments, len(rows), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, h.number, r.ID, r.values.collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
 			age(r.Document), documentTime(r.UpdatedAt), r.Revision, r.Change)
@@ -204,8 +204,8 @@ func (s *Store) removeTagsOf(ctx context.Context, h *documentHead, rows []*docum
 	return nil
 }
 
-var insertTags = &bulk{
-	into: `document_tag (workspace, tag, document_id)`, columns: 3, rest: `ON CONFLICT DO NOTHING`,
+var insertTags = &Bulk{
+	Into: `document_tag (workspace, tag, document_id)`, Columns: 3, Rest: `ON CONFLICT DO NOTHING`,
 }
 
 func (s *Store) insertTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
@@ -215,7 +215,7 @@ func (s *Store) insertTagsOf(ctx context.Context, h *documentHead, rows []*docum
 			all = append(all, [2]string{tag, r.ID})
 		}
 	}
-	_, err := s.insert(ctx, s.main, insertTags, len(all), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, insertTags, len(all), func(i int, values []any) []any {
 		return append(values, h.number, all[i][0], all[i][1])
 	})
 	if err != nil {
@@ -258,14 +258,14 @@ func (s *Store) DeleteDocuments(ctx context.Context, workspaceID string, ids []s
 
 var removeDocuments = `DELETE FROM document WHERE workspace = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
-var insertTombstones = &bulk{into: `document_tombstone (workspace, id, change)`, columns: 3}
+var insertTombstones = &Bulk{Into: `document_tombstone (workspace, id, change)`, Columns: 3}
 
 // buryDocuments replaces documents with tombstones.
 func (s *Store) buryDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	if err := s.eachIDList(ctx, removeDocuments, h, rows); err != nil {
 		return fmt.Errorf("delete documents: %w", err)
 	}
-	_, err := s.insert(ctx, s.main, insertTombstones, len(rows), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, insertTombstones, len(rows), func(i int, values []any) []any {
 		return append(values, h.number, rows[i].ID, rows[i].Change)
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string)
 	if len(ids) <= ShortListSize {
 		statement, size = s.statements.fewDocumentsByID, ShortListSize
 	}
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, size) {
+	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, size) {
 		found, err := s.documents(ctx, statement, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read documents: %w", err)
@@ -59,49 +59,49 @@ func (s *Store) documents(ctx context.Context, query string, args ...any) ([]doc
 
 // ListDocuments implements document.Store.
 func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
-	c := conditions{args: []any{workspaceID}} // for ofWorkspace
+	c := Conditions{Args: []any{workspaceID}} // for ofWorkspace
 	from, id := `document d`, `d.id`
 	if len(f.Tags) > 0 {
 		id = `t.document_id`
 	}
-	c.where(`d.` + ofWorkspace)
+	c.Where(`d.` + ofWorkspace)
 	if f.IDs != nil {
-		c.in(`d.id`, f.IDs)
+		c.In(`d.id`, f.IDs)
 	}
 	for i, tag := range f.Tags {
 		if i == 0 { // the first tag determines the index
 			from = `document_tag t JOIN document d ON d.workspace = t.workspace AND d.id = t.document_id`
-			c.where(`t.` + ofWorkspace)
-			c.where(`t.tag = ?`, tag)
+			c.Where(`t.` + ofWorkspace)
+			c.Where(`t.tag = ?`, tag)
 			continue
 		}
-		c.where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace = d.workspace AND x.tag = ? AND x.document_id = d.id)`, tag)
+		c.Where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace = d.workspace AND x.tag = ? AND x.document_id = d.id)`, tag)
 	}
 	if f.Collection != "" {
-		c.where(`d.collection = ?`, collectionColumn(f.Collection))
+		c.Where(`d.collection = ?`, collectionColumn(f.Collection))
 	}
 	order := id
 	switch f.Sort {
 	case document.Newest:
 		order = `d.updated_at DESC, ` + id + ` DESC`
 		if f.After != nil {
-			c.where(`(d.updated_at, `+id+`) < (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
+			c.Where(`(d.updated_at, `+id+`) < (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
 		}
 	case document.Oldest:
 		order = `d.updated_at, ` + id
 		if f.After != nil {
-			c.where(`(d.updated_at, `+id+`) > (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
+			c.Where(`(d.updated_at, `+id+`) > (?, ?)`, documentTime(f.After.UpdatedAt), f.After.ID)
 		}
 	default:
 		if f.After != nil {
-			c.where(id+` > ?`, f.After.ID)
+			c.Where(id+` > ?`, f.After.ID)
 		}
 	}
 	columns := documentColumns
 	if f.Brief {
 		columns = briefColumns
 	}
-	list, err := s.documents(ctx, `SELECT `+columns+` FROM `+from+` WHERE `+c.String()+` ORDER BY `+order+` LIMIT `+c.arg(f.Limit), c.args...)
+	list, err := s.documents(ctx, `SELECT `+columns+` FROM `+from+` WHERE `+c.String()+` ORDER BY `+order+` LIMIT `+c.Arg(f.Limit), c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

@@ -27,7 +27,7 @@ func (s *Store) SaveMemoryPlan(ctx context.Context, workspaceID string, p *memor
 	_, err = s.main.In(ctx).Exec(ctx, `
 		INSERT INTO memory_plan (workspace_id, id, subject, generation, memory_ids, credential, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		workspaceID, p.ID, p.Subject[:], p.Generation, ids, p.Credential, micros(p.ExpiresAt))
+		workspaceID, p.ID, p.Subject[:], p.Generation, ids, p.Credential, Micros(p.ExpiresAt))
 	if err != nil {
 		return fmt.Errorf("keep a plan: %w", err)
 	}
@@ -49,7 +49,7 @@ func (s *Store) LockMemoryPlan(ctx context.Context, workspaceID, id string) (*me
 	if err != nil {
 		return nil, fmt.Errorf("read a plan: %w", err)
 	}
-	p.Subject, p.ExpiresAt = hashOf(subject), timeOf(expires)
+	p.Subject, p.ExpiresAt = hashOf(subject), TimeOf(expires)
 	p.MemoryIDs, err = listOf(ids)
 	return p, err
 }
@@ -75,7 +75,7 @@ func (s *Store) DeleteMemoryPlans(ctx context.Context, workspaceID string, subje
 
 // PruneMemoryPlans implements memory.Store.
 func (s *Store) PruneMemoryPlans(ctx context.Context, now time.Time) error {
-	if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE expires_at < $1`, micros(now)); err != nil {
+	if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE expires_at < $1`, Micros(now)); err != nil {
 		return fmt.Errorf("remove plans: %w", err)
 	}
 	return nil
@@ -85,7 +85,7 @@ func (s *Store) PruneMemoryPlans(ctx context.Context, now time.Time) error {
 func (s *Store) BeginErasure(ctx context.Context, e *memory.Erasure) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO memory_erasure (id, workspace_id, subject, generation, change, memories, began_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		e.ID, e.WorkspaceID, e.Subject[:], e.Generation, e.Change, e.Memories, micros(e.BeganAt))
+		e.ID, e.WorkspaceID, e.Subject[:], e.Generation, e.Change, e.Memories, Micros(e.BeganAt))
 	if err != nil {
 		return fmt.Errorf("begin an erasure: %w", err)
 	}
@@ -106,7 +106,7 @@ func (s *Store) Erasures(ctx context.Context) ([]*memory.Erasure, error) {
 		if err := rows.Scan(&e.ID, &e.WorkspaceID, &subject, &e.Generation, &e.Change, &e.Memories, &began); err != nil {
 			return nil, fmt.Errorf("read an erasure: %w", err)
 		}
-		e.Subject, e.BeganAt = hashOf(subject), timeOf(began)
+		e.Subject, e.BeganAt = hashOf(subject), TimeOf(began)
 		list = append(list, e)
 	}
 	if err := rows.Err(); err != nil {
@@ -139,7 +139,7 @@ func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit 
 
 // FinishErasure implements memory.Store.
 func (s *Store) FinishErasure(ctx context.Context, e *memory.Erasure, at time.Time) error {
-	_, err := s.main.In(ctx).Exec(ctx, `UPDATE memory_erasure SET change = 0, began_at = $2 WHERE id = $1`, e.ID, micros(at))
+	_, err := s.main.In(ctx).Exec(ctx, `UPDATE memory_erasure SET change = 0, began_at = $2 WHERE id = $1`, e.ID, Micros(at))
 	if err != nil {
 		return fmt.Errorf("finish an erasure: %w", err)
 	}
@@ -161,7 +161,7 @@ func (s *Store) ExpiredMemories(ctx context.Context, now time.Time, limit int) (
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT e.workspace_id, e.subject, e.id FROM (
 			SELECT m.workspace_id, m.subject, m.id FROM memory m WHERE m.expires_at <= $1 AND `+LivingMemory+` ORDER BY m.expires_at LIMIT $2) e
-		ORDER BY 1, 2, 3`, micros(now), limit)
+		ORDER BY 1, 2, 3`, Micros(now), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list expired memories: %w", err)
 	}

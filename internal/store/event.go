@@ -46,13 +46,13 @@ func (s *Store) HoldInterest(ctx context.Context, workspaceID string) (event.Typ
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("hold wanted events: %w", err)
 	}
-	return event.TypeSet(types), timeOf(widened), nil
+	return event.TypeSet(types), TimeOf(widened), nil
 }
 
 // SetInterest implements event.Store.
 func (s *Store) SetInterest(ctx context.Context, workspaceID string, types event.TypeSet, at time.Time) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
-		UPDATE webhook_interest SET types = $1, widened_at = $2 WHERE workspace_id = $3`, int64(types), micros(at), workspaceID)
+		UPDATE webhook_interest SET types = $1, widened_at = $2 WHERE workspace_id = $3`, int64(types), Micros(at), workspaceID)
 	if err != nil {
 		return fmt.Errorf("store wanted events: %w", err)
 	}
@@ -103,12 +103,12 @@ func typesOf(text string) ([]event.Type, error) {
 	return list, nil
 }
 
-var addEvents = &bulk{into: `event (id, workspace_id, payload, created_at)`, columns: 4}
+var addEvents = &Bulk{Into: `event (id, workspace_id, payload, created_at)`, Columns: 4}
 
-var addDeliveries = &bulk{
-	into: `webhook_delivery (id, webhook_id, workspace_id, event_id, type, state, created_at, pending_since, due_at, claim, tries, attempts)`,
+var addDeliveries = &Bulk{
+	Into: `webhook_delivery (id, webhook_id, workspace_id, event_id, type, state, created_at, pending_since, due_at, claim, tries, attempts)`,
 
-	columns: 12,
+	Columns: 12,
 }
 
 // AddDeliveries implements event.OutboxStore.
@@ -122,17 +122,17 @@ func (s *Store) AddDeliveries(ctx context.Context, list []event.Delivery) error 
 		}
 	}
 	err := s.main.Run(ctx, func(ctx context.Context) error {
-		_, err := s.insert(ctx, s.main, addEvents, len(events), func(i int, values []any) []any {
+		_, err := s.main.Insert(ctx, addEvents, len(events), func(i int, values []any) []any {
 			d := events[i]
-			return append(values, d.EventID, d.WorkspaceID, d.Payload, micros(d.CreatedAt))
+			return append(values, d.EventID, d.WorkspaceID, d.Payload, Micros(d.CreatedAt))
 		})
 		if err != nil {
 			return err
 		}
-		_, err = s.insert(ctx, s.main, addDeliveries, len(list), func(i int, values []any) []any {
+		_, err = s.main.Insert(ctx, addDeliveries, len(list), func(i int, values []any) []any {
 			d := &list[i]
 			return append(values, d.ID, d.WebhookID, d.WorkspaceID, d.EventID, string(d.Type), string(d.State),
-				micros(d.CreatedAt), micros(d.PendingSince), maybeMicros(d.DueAt), d.Claim, int64(d.Tries), "[]")
+				Micros(d.CreatedAt), Micros(d.PendingSince), maybeMicros(d.DueAt), d.Claim, int64(d.Tries), "[]")
 		})
 		return err
 	})
@@ -149,7 +149,7 @@ func (s *Store) ExtendEvent(ctx context.Context, e event.Extension) (kept bool, 
 		q := s.main.In(ctx)
 		n, err := q.Exec(ctx, `
 			UPDATE webhook_delivery SET due_at = $1, claim = $2 WHERE event_id = $3 AND workspace_id = $4 AND claim = $5`,
-			micros(e.DueAt), e.NextClaim, e.EventID, e.WorkspaceID, e.Claim)
+			Micros(e.DueAt), e.NextClaim, e.EventID, e.WorkspaceID, e.Claim)
 		if err != nil {
 			return fmt.Errorf("extend an event: %w", err)
 		}
@@ -175,7 +175,7 @@ func (s *Store) release(ctx context.Context, workspaceID, eventID, claim string,
 	}
 	_, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE webhook_delivery SET due_at = $1, claim = '' WHERE event_id = $2 AND workspace_id = $3 AND claim = $4`,
-		micros(at), eventID, workspaceID, claim)
+		Micros(at), eventID, workspaceID, claim)
 	if err != nil {
 		return fmt.Errorf("release an event: %w", err)
 	}
@@ -184,7 +184,7 @@ func (s *Store) release(ctx context.Context, workspaceID, eventID, claim string,
 
 // AddOnce implements event.OutboxStore.
 func (s *Store) AddOnce(ctx context.Context, name string, at time.Time) (first bool, err error) {
-	n, err := s.main.Once(ctx, `INSERT INTO event_once (name, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, micros(at))
+	n, err := s.main.Once(ctx, `INSERT INTO event_once (name, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, Micros(at))
 	if err != nil {
 		return false, fmt.Errorf("add the name of an event: %w", err)
 	}
@@ -194,7 +194,7 @@ func (s *Store) AddOnce(ctx context.Context, name string, at time.Time) (first b
 // PruneOnce implements event.Store.
 func (s *Store) PruneOnce(ctx context.Context, before time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM event_once WHERE at < $1`, micros(before))
+		_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM event_once WHERE at < $1`, Micros(before))
 		if err != nil {
 			return fmt.Errorf("prune names of events: %w", err)
 		}

@@ -24,7 +24,7 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 			}
 		}
 		// The key of the expired response that this one replaces.
-		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], micros(a.CreatedAt)); err != nil {
+		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], Micros(a.CreatedAt)); err != nil {
 			return err
 		}
 		var slot any
@@ -45,8 +45,8 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 				sealed_by = excluded.sealed_by, workspace_id = excluded.workspace_id,
 				key_slot = excluded.key_slot
 			WHERE kept_answer.expires_at <= excluded.created_at`,
-			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), micros(a.CreatedAt),
-			micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID, slot)
+			a.Claim[:], a.Request[:], a.Status, a.Location, a.ETag, a.Body != nil, orEmpty(a.Body), Micros(a.CreatedAt),
+			Micros(a.ExpiresAt), orEmpty(a.Sealed), a.SealedBy, a.WorkspaceID, slot)
 		if err != nil {
 			return fmt.Errorf("store response: %w", err)
 		}
@@ -64,16 +64,16 @@ func orEmpty(b []byte) []byte {
 	return b
 }
 
-var insertAnswerSubjects = &bulk{
-	into:    `kept_answer_subject (workspace_id, subject, claim, expires_at)`,
-	columns: 4, rest: `ON CONFLICT (workspace_id, subject, claim) DO UPDATE SET expires_at = excluded.expires_at`,
+var insertAnswerSubjects = &Bulk{
+	Into:    `kept_answer_subject (workspace_id, subject, claim, expires_at)`,
+	Columns: 4, Rest: `ON CONFLICT (workspace_id, subject, claim) DO UPDATE SET expires_at = excluded.expires_at`,
 }
 
 // keepAnswerSubjects records the subjects that a response is about.
 func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
-	_, err := s.insert(ctx, s.main, insertAnswerSubjects, len(a.Subjects), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, insertAnswerSubjects, len(a.Subjects), func(i int, values []any) []any {
 		of := &a.Subjects[i]
-		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], micros(a.ExpiresAt))
+		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], Micros(a.ExpiresAt))
 	})
 	if err != nil {
 		return fmt.Errorf("record the subjects of a stored response: %w", err)
@@ -108,7 +108,7 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 	err := s.main.In(ctx).QueryRow(ctx, `
 		SELECT request, status, location, etag, has_body, body, created_at, expires_at, sealed, sealed_by,
 			(SELECT k.key FROM erasable_key k WHERE k.slot = kept_answer.key_slot)
-		FROM kept_answer WHERE claim = $1 AND expires_at > $2`, claim[:], micros(now)).
+		FROM kept_answer WHERE claim = $1 AND expires_at > $2`, claim[:], Micros(now)).
 		Scan(&request, &a.Status, &a.Location, &a.ETag, &hasBody, &body, &created, &expires, &sealed, &a.SealedBy, &a.Own)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 	if len(sealed) > 0 {
 		a.Sealed = append([]byte{}, sealed...)
 	}
-	a.CreatedAt, a.ExpiresAt = timeOf(created), timeOf(expires)
+	a.CreatedAt, a.ExpiresAt = TimeOf(created), TimeOf(expires)
 	return &a, nil
 }
 
@@ -133,13 +133,13 @@ func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
 		if err := s.holdPruning(ctx); err != nil {
 			return err
 		}
-		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
+		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE expires_at <= $1`, Micros(now)); err != nil {
 			return err
 		}
-		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, micros(now)); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, Micros(now)); err != nil {
 			return fmt.Errorf("prune stored responses: %w", err)
 		}
-		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer_subject WHERE expires_at <= $1`, micros(now)); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer_subject WHERE expires_at <= $1`, Micros(now)); err != nil {
 			return fmt.Errorf("prune the subjects of stored responses: %w", err)
 		}
 		return nil

@@ -18,23 +18,23 @@ import (
 // KeySize is the size of a key in a slot.
 const KeySize = 32
 
-var insertOwnKeys = &bulk{into: `erasable_key (slot, key, free)`, columns: 3, rest: `ON CONFLICT DO NOTHING`}
+var insertOwnKeys = &Bulk{Into: `erasable_key (slot, key, free)`, Columns: 3, Rest: `ON CONFLICT DO NOTHING`}
 
 // keepOwnKeys stores keys, and returns their slots in the order of the keys.
 func (s *Store) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	slots, err := s.dialect.ReuseKeySlots(ctx, s.main.In(ctx), keys)
+	slots, err := s.main.Dialect.ReuseKeySlots(ctx, s.main.In(ctx), keys)
 	if err != nil {
 		return nil, fmt.Errorf("store keys of memories: %w", err)
 	}
 	more := keys[len(slots):]
-	next, err := s.dialect.NextKeySlot(ctx, s.main.In(ctx))
+	next, err := s.main.Dialect.NextKeySlot(ctx, s.main.In(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("find a slot for a key: %w", err)
 	}
-	added, err := s.insert(ctx, s.main, insertOwnKeys, len(more), func(i int, values []any) []any {
+	added, err := s.main.Insert(ctx, insertOwnKeys, len(more), func(i int, values []any) []any {
 		slots = append(slots, next+int64(i))
 		return append(values, next+int64(i), more[i], false)
 	})
@@ -49,7 +49,7 @@ func (s *Store) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error)
 
 // eraseOwnKeys erases the keys in the slots that a SELECT names.
 func (s *Store) eraseOwnKeys(ctx context.Context, slots string, args ...any) error {
-	if err := s.dialect.EraseKeys(ctx, s.main.In(ctx), slots, args...); err != nil {
+	if err := s.main.Dialect.EraseKeys(ctx, s.main.In(ctx), slots, args...); err != nil {
 		return fmt.Errorf("erase keys of memories: %w", err)
 	}
 	return nil
@@ -63,7 +63,7 @@ func (s *Store) noteErased(ctx context.Context, at time.Time) error {
 		return nil
 	}
 	*there = true
-	if _, err := s.main.In(ctx).Exec(ctx, `INSERT INTO unscrubbed (id, at) VALUES ($1, $2)`, rand.Text(), micros(at)); err != nil {
+	if _, err := s.main.In(ctx).Exec(ctx, `INSERT INTO unscrubbed (id, at) VALUES ($1, $2)`, rand.Text(), Micros(at)); err != nil {
 		return fmt.Errorf("record an erasure: %w", err)
 	}
 	return nil
@@ -72,11 +72,11 @@ func (s *Store) noteErased(ctx context.Context, at time.Time) error {
 // ScrubErased implements memory.Store.
 func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 	const due = `SELECT id FROM unscrubbed WHERE at <= $1 ORDER BY at LIMIT 1`
-	if list, err := s.names(ctx, due, micros(before)); err != nil || len(list) == 0 {
+	if list, err := s.names(ctx, due, Micros(before)); err != nil || len(list) == 0 {
 		return err
 	}
 	return s.engine.Alone(ctx, "scrub", func(ctx context.Context) error {
-		if list, err := s.names(ctx, due, micros(before)); err != nil || len(list) == 0 {
+		if list, err := s.names(ctx, due, Micros(before)); err != nil || len(list) == 0 {
 			return err // another process was faster
 		}
 		// These are committed, and so are their erasures. Later ones stay recorded.
@@ -102,10 +102,8 @@ func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 // scrubErased removes erased keys from the files: those of memories and those of subjects. An embedded engine has removed those
 // of subjects before their erasure was acknowledged.
 func (s *Store) scrubErased(ctx context.Context) error {
-	if d, ok := s.main.(Scrubbed); ok {
-		if err := d.Scrub(ctx); err != nil {
-			return err
-		}
+	if err := s.main.Scrub(ctx); err != nil {
+		return err
 	}
 	if err := rewrite(ctx, s.main, "erasable_key"); err != nil {
 		return err
@@ -113,13 +111,9 @@ func (s *Store) scrubErased(ctx context.Context) error {
 	return rewrite(ctx, s.keys, "subject_key")
 }
 
-// rewrite rewrites a table without its deleted rows, on an engine that needs it.
-func rewrite(ctx context.Context, d Database, table string) error {
-	r, ok := d.(Rewriter)
-	if !ok {
-		return nil
-	}
-	left, err := r.Rewrite(ctx, table)
+// rewrite rewrites a table without its deleted rows, on an engine that needs it. It is an error if some remain.
+func rewrite(ctx context.Context, d *DB, table string) error {
+	left, err := d.Rewrite(ctx, table)
 	if err == nil && left > 0 {
 		err = fmt.Errorf("%d deleted rows of %s stay in its file, because an older transaction can still read them", left, table)
 	}

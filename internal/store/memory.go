@@ -62,7 +62,7 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 		return nil, err
 	}
 	r.Subject, r.Agent, r.Session, r.KeyHash, r.DedupHash = hashOf(subject), hashOf(agent), hashOf(session), hashOf(key), hashOf(same)
-	r.At, r.CreatedAt, r.UpdatedAt, r.ExpiresAt = timeOf(at), timeOf(created), timeOf(updated), maybeTime(expires)
+	r.At, r.CreatedAt, r.UpdatedAt, r.ExpiresAt = TimeOf(at), TimeOf(created), TimeOf(updated), maybeTime(expires)
 	return &r, nil
 }
 
@@ -86,22 +86,22 @@ func (s *Store) eachRow(ctx context.Context, do func(row Row) error, query strin
 }
 
 // within adds the conditions of a caller's visibility.
-func within(c *conditions, visibility memory.Visibility) {
+func within(c *Conditions, visibility memory.Visibility) {
 	if visibility.Subject != (memory.Hash{}) {
-		c.where(unindexed(`m.subject`)+` = ?`, hashValue(visibility.Subject))
+		c.Where(unindexed(`m.subject`)+` = ?`, hashValue(visibility.Subject))
 	}
 	if visibility.Agent != (memory.Hash{}) {
-		c.where(unindexed(`m.agent`)+` = ?`, hashValue(visibility.Agent))
+		c.Where(unindexed(`m.agent`)+` = ?`, hashValue(visibility.Agent))
 	}
 }
 
 // Memory implements memory.Store.
 func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility memory.Visibility, now time.Time) (*memory.Row, error) {
-	var c conditions
-	c.where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
-	c.where(UnexpiredMemory+`?`, micros(now))
+	var c Conditions
+	c.Where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
+	c.Where(UnexpiredMemory+`?`, Micros(now))
 	within(&c, visibility)
-	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+MemoryColumns+` FROM memory m WHERE `+c.String()+` AND `+LivingMemory, c.args...))
+	r, err := scanMemory(s.main.In(ctx).QueryRow(ctx, `SELECT `+MemoryColumns+` FROM memory m WHERE `+c.String()+` AND `+LivingMemory, c.Args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, problem.Missing()
 	}
@@ -114,7 +114,7 @@ func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility m
 // MemoriesByID implements memory.Store.
 func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*memory.Row, error) {
 	var list []*memory.Row
-	for _, args := range s.dialect.IDLists([]any{workspaceID}, ids, ListSize) {
+	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		found, err := s.memories(ctx, s.statements.memoriesByID, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read memories: %w", err)
@@ -127,7 +127,7 @@ func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []stri
 // MemoriesOf implements memory.Store.
 func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
 	still = true
-	for _, args := range s.dialect.IDLists([]any{workspaceID, subject[:], generation}, ids, ListSize) {
+	for _, args := range s.main.Dialect.IDLists([]any{workspaceID, subject[:], generation}, ids, ListSize) {
 		err := s.eachRow(ctx, func(row Row) error {
 			var now int64
 			r, err := scanMemory(row, &now)
@@ -152,8 +152,8 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 	if len(f.IDs) > 0 { // few rows are sorted; no index on the time is read for them
 		order = strings.ReplaceAll(order, `m.at`, `m.at + 0`)
 	}
-	query := `SELECT ` + MemoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + LivingMemory + order + c.arg(f.Limit)
-	list, err := s.memories(ctx, query, c.args...)
+	query := `SELECT ` + MemoryColumns + ` FROM memory m WHERE ` + c.String() + ` AND ` + LivingMemory + order + c.Arg(f.Limit)
+	list, err := s.memories(ctx, query, c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list memories: %w", err)
 	}
@@ -162,11 +162,11 @@ func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.
 
 // listed are the conditions of a list. One index determines the order of reading: that of the first given of IDs, session,
 // subject, agent and workspace.
-func listed(workspaceID string, f *memory.RowFilter) *conditions {
-	c := &conditions{}
+func listed(workspaceID string, f *memory.RowFilter) *Conditions {
+	c := &Conditions{}
 	walked := len(f.IDs) > 0 // the primary key finds them
 	if walked {
-		c.in(`m.id`, f.IDs)
+		c.In(`m.id`, f.IDs)
 	}
 	for _, of := range []struct {
 		column string
@@ -175,35 +175,35 @@ func listed(workspaceID string, f *memory.RowFilter) *conditions {
 		switch {
 		case of.hash == (memory.Hash{}):
 		case walked:
-			c.where(unindexed(of.column)+` = ?`, hashValue(of.hash))
+			c.Where(unindexed(of.column)+` = ?`, hashValue(of.hash))
 		default:
-			c.where(of.column+` = ?`, hashValue(of.hash))
+			c.Where(of.column+` = ?`, hashValue(of.hash))
 			walked = true
 		}
 	}
 	if walked && len(f.IDs) == 0 {
-		c.where(`m.workspace_id || '' = ?`, workspaceID)
+		c.Where(`m.workspace_id || '' = ?`, workspaceID)
 	} else {
-		c.where(`m.workspace_id = ?`, workspaceID)
+		c.Where(`m.workspace_id = ?`, workspaceID)
 	}
-	c.where(UnexpiredMemory+`?`, micros(f.Now))
+	c.Where(UnexpiredMemory+`?`, Micros(f.Now))
 	if len(f.Kinds) > 0 {
 		kinds := make([]string, len(f.Kinds))
 		for i, kind := range f.Kinds {
-			kinds[i] = c.arg(string(kind))
+			kinds[i] = c.Arg(string(kind))
 		}
-		c.where(`m.kind IN (` + strings.Join(kinds, ", ") + `)`)
+		c.Where(`m.kind IN (` + strings.Join(kinds, ", ") + `)`)
 	}
 	if f.From != nil {
-		c.where(`m.at >= ?`, micros(*f.From))
+		c.Where(`m.at >= ?`, Micros(*f.From))
 	}
 	if f.To != nil {
-		c.where(`m.at < ?`, micros(*f.To))
+		c.Where(`m.at < ?`, Micros(*f.To))
 	}
 	if b := f.After; b != nil && f.OldestFirst {
-		c.where(`(m.at, m.id) > (?, ?)`, micros(b.At), b.ID)
+		c.Where(`(m.at, m.id) > (?, ?)`, Micros(b.At), b.ID)
 	} else if b != nil {
-		c.where(`(m.at, m.id) < (?, ?)`, micros(b.At), b.ID)
+		c.Where(`(m.at, m.id) < (?, ?)`, Micros(b.At), b.ID)
 	}
 	return c
 }
@@ -219,12 +219,12 @@ func (s *Store) MatchingMemories(ctx context.Context, workspaceID string, wanted
 		}
 	}
 	list, err := s.duplicates(ctx, keyed, func(w *memory.MatchKey) []byte { return w.KeyHash[:] },
-		&Duplicates{WorkspaceID: workspaceID, Column: "key_hash", Now: micros(now), Limit: 1})
+		&Duplicates{WorkspaceID: workspaceID, Column: "key_hash", Now: Micros(now), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	more, err := s.duplicates(ctx, same, func(w *memory.MatchKey) []byte { return w.DedupHash[:] },
-		&Duplicates{WorkspaceID: workspaceID, Column: "same_hash", Now: micros(now), Limit: limit})
+		&Duplicates{WorkspaceID: workspaceID, Column: "same_hash", Now: Micros(now), Limit: limit})
 	return append(list, more...), err
 }
 
@@ -236,7 +236,7 @@ func (s *Store) duplicates(ctx context.Context, wanted []memory.MatchKey, hash f
 		w := &wanted[i]
 		d.Subjects, d.Generations, d.Hashes = append(d.Subjects, w.Subject[:]), append(d.Generations, w.Generation), append(d.Hashes, hash(w))
 	}
-	err = s.dialect.Duplicates(ctx, s.main.In(ctx), d, func(row Row) error {
+	err = s.main.Dialect.Duplicates(ctx, s.main.In(ctx), d, func(row Row) error {
 		r, err := scanMemory(row)
 		list = append(list, r)
 		return err
@@ -252,25 +252,25 @@ func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []s
 	var list []*memory.Row
 	for len(ids) > 0 {
 		n := min(len(ids), ListSize)
-		var c conditions
-		c.where(`m.workspace_id = ?`, workspaceID)
+		var c Conditions
+		c.Where(`m.workspace_id = ?`, workspaceID)
 		if len(ids) == 1 {
-			c.where(`m.memory_id = ?`, ids[0])
+			c.Where(`m.memory_id = ?`, ids[0])
 		} else {
-			c.args = Padded(c.args, ids[:n])
+			c.Args = Padded(c.Args, ids[:n])
 			c.all = append(c.all, `m.memory_id IN (`+Parameters(2, ListSize)+`)`)
 		}
 		if before > 0 {
-			c.where(`m.revision < ?`, before)
+			c.Where(`m.revision < ?`, before)
 		}
 		query := `SELECT m.memory_id, m.subject, m.generation, m.revision, m.sealed,
 				(SELECT k.key FROM memory c JOIN erasable_key k ON k.slot = c.key_slot WHERE c.workspace_id = m.workspace_id AND c.id = m.memory_id)
 			FROM memory_revision m
 			WHERE ` + c.String() + ` AND ` + LivingMemory + ` ORDER BY m.memory_id, m.revision DESC`
 		if limit > 0 {
-			query += ` LIMIT ` + c.arg(limit)
+			query += ` LIMIT ` + c.Arg(limit)
 		}
-		found, err := s.memoryRevisions(ctx, query, c.args...)
+		found, err := s.memoryRevisions(ctx, query, c.Args...)
 		if err != nil {
 			return nil, fmt.Errorf("read revisions: %w", err)
 		}

@@ -15,19 +15,19 @@ const memoryTable = `memory (workspace_id, id, subject, generation, agent, sessi
 	expires_at, key_hash, same_hash, size, revision, change, sealed, key_slot)`
 
 var (
-	insertMemories  = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT DO NOTHING`}
-	replaceMemories = &bulk{into: memoryTable, columns: 18, rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
+	insertMemories  = &Bulk{Into: memoryTable, Columns: 18, Rest: `ON CONFLICT DO NOTHING`}
+	replaceMemories = &Bulk{Into: memoryTable, Columns: 18, Rest: `ON CONFLICT (workspace_id, id) DO UPDATE SET
 		agent = excluded.agent, session = excluded.session, kind = excluded.kind, at = excluded.at,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at, key_hash = excluded.key_hash, same_hash = excluded.same_hash, size = excluded.size,
 		revision = excluded.revision, change = excluded.change, sealed = excluded.sealed,
 		key_slot = excluded.key_slot`}
-	insertMemoryRevisions = &bulk{
-		into:    `memory_revision (workspace_id, memory_id, revision, subject, generation, sealed)`,
-		columns: 6, rest: `ON CONFLICT DO NOTHING`,
+	insertMemoryRevisions = &Bulk{
+		Into:    `memory_revision (workspace_id, memory_id, revision, subject, generation, sealed)`,
+		Columns: 6, Rest: `ON CONFLICT DO NOTHING`,
 	}
-	insertMemoryTombstones = &bulk{
-		into:    `memory_tombstone (workspace_id, memory_id, subject, change, at)`,
-		columns: 5, rest: `ON CONFLICT DO NOTHING`,
+	insertMemoryTombstones = &Bulk{
+		Into:    `memory_tombstone (workspace_id, memory_id, subject, change, at)`,
+		Columns: 5, Rest: `ON CONFLICT DO NOTHING`,
 	}
 )
 
@@ -46,15 +46,15 @@ func (s *Store) ReplaceMemories(ctx context.Context, workspaceID string, rows []
 	return err
 }
 
-func (s *Store) putMemories(ctx context.Context, b *bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
+func (s *Store) putMemories(ctx context.Context, b *Bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
 	slots, err := s.slotsOf(ctx, rows)
 	if err != nil {
 		return 0, err
 	}
-	written, err = s.insert(ctx, s.main, b, len(rows), func(i int, values []any) []any {
+	written, err = s.main.Insert(ctx, b, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Subject[:], r.Generation, hashValue(r.Agent), hashValue(r.Session), string(r.Kind),
-			micros(r.At), micros(r.CreatedAt), micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.KeyHash), r.DedupHash[:], r.Size,
+			Micros(r.At), Micros(r.CreatedAt), Micros(r.UpdatedAt), maybeMicros(r.ExpiresAt), hashValue(r.KeyHash), r.DedupHash[:], r.Size,
 			r.Revision, r.Change, r.Sealed, slots[i])
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) 
 
 // AddMemoryRevisions implements memory.Store.
 func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
-	_, err := s.insert(ctx, s.main, insertMemoryRevisions, len(rows), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, insertMemoryRevisions, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Revision, r.Subject[:], r.Generation, r.Sealed)
 	})
@@ -146,8 +146,8 @@ func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject a
 			}
 		}
 	}
-	_, err := s.insert(ctx, s.main, insertMemoryTombstones, len(ids), func(i int, values []any) []any {
-		return append(values, workspaceID, ids[i], subject, change, micros(at))
+	_, err := s.main.Insert(ctx, insertMemoryTombstones, len(ids), func(i int, values []any) []any {
+		return append(values, workspaceID, ids[i], subject, change, Micros(at))
 	})
 	if err != nil {
 		return fmt.Errorf("add tombstones: %w", err)

@@ -47,11 +47,11 @@ func (s *Store) addEvents(ctx context.Context, pending *pendingEvents) error {
 	if err != nil {
 		return fmt.Errorf("number events: %w", err)
 	}
-	var c conditions
+	var c Conditions
 	for i, n := range pending.list {
-		c.where(`(?, ?, ?)`, head-int64(len(pending.list)-1-i), string(n.Kind), n.Subject)
+		c.Where(`(?, ?, ?)`, head-int64(len(pending.list)-1-i), string(n.Kind), n.Subject)
 	}
-	_, err = s.main.In(ctx).Exec(ctx, `INSERT INTO news (number, kind, subject) VALUES `+strings.Join(c.all, ", "), c.args...)
+	_, err = s.main.In(ctx).Exec(ctx, `INSERT INTO news (number, kind, subject) VALUES `+strings.Join(c.all, ", "), c.Args...)
 	if err != nil {
 		return fmt.Errorf("add events: %w", err)
 	}
@@ -104,12 +104,12 @@ func (s *Store) APIKeys(ctx context.Context, ids []string, fn func(k *apikey.API
 	for len(ids) > 0 {
 		some := ids[:min(atOnce, len(ids))]
 		ids = ids[len(some):]
-		var c conditions
+		var c Conditions
 		for _, id := range some {
-			c.where(`?`, id)
+			c.Where(`?`, id)
 		}
 		err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
-			WHERE k.id IN (`+strings.Join(c.all, ", ")+`) ORDER BY k.id`, c.args, fn)
+			WHERE k.id IN (`+strings.Join(c.all, ", ")+`) ORDER BY k.id`, c.Args, fn)
 		if err != nil {
 			return fmt.Errorf("read keys: %w", err)
 		}

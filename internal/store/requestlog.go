@@ -12,18 +12,18 @@ import (
 )
 
 var (
-	addRequests = &bulk{
-		into: `request_log (` + requestColumns + `)`,
-		rest: `ON CONFLICT DO NOTHING`, columns: 14,
+	addRequests = &Bulk{
+		Into: `request_log (` + requestColumns + `)`,
+		Rest: `ON CONFLICT DO NOTHING`, Columns: 14,
 	}
-	addGaps = &bulk{into: `request_gap (workspace_id, minute)`, rest: `ON CONFLICT DO NOTHING`, columns: 2}
+	addGaps = &Bulk{Into: `request_gap (workspace_id, minute)`, Rest: `ON CONFLICT DO NOTHING`, Columns: 2}
 
-	addErrors = &bulk{
-		into: `request_error (` + errorColumns + `)`,
-		rest: `ON CONFLICT (workspace_id, minute, key_id, route, method, status, code, version, surface) DO UPDATE SET
+	addErrors = &Bulk{
+		Into: `request_error (` + errorColumns + `)`,
+		Rest: `ON CONFLICT (workspace_id, minute, key_id, route, method, status, code, version, surface) DO UPDATE SET
 			errors = request_error.errors + excluded.errors,
 			last_at = CASE WHEN excluded.last_at > request_error.last_at THEN excluded.last_at ELSE request_error.last_at END`,
-		columns: 11,
+		Columns: 11,
 	}
 )
 
@@ -39,15 +39,15 @@ func (s *Store) AddRequests(ctx context.Context, b analytics.Batch) error {
 		if err != nil || !added {
 			return err
 		}
-		_, err = s.insert(ctx, s.usage, addRequests, len(b.Requests), func(i int, values []any) []any {
+		_, err = s.usage.Insert(ctx, addRequests, len(b.Requests), func(i int, values []any) []any {
 			r := &b.Requests[i]
-			return append(values, r.WorkspaceID, micros(r.At), r.Number, r.ID, r.KeyID, r.UserID, r.Route, r.Method, r.Status, r.Code,
+			return append(values, r.WorkspaceID, Micros(r.At), r.Number, r.ID, r.KeyID, r.UserID, r.Route, r.Method, r.Status, r.Code,
 				r.Took.Microseconds(), r.Version, r.Surface, r.Client)
 		})
 		if err != nil {
 			return fmt.Errorf("add requests: %w", err)
 		}
-		_, err = s.insert(ctx, s.usage, addGaps, len(gaps), func(i int, values []any) []any {
+		_, err = s.usage.Insert(ctx, addGaps, len(gaps), func(i int, values []any) []any {
 			return append(values, gaps[i].WorkspaceID, gaps[i].Minute.Unix()/60)
 		})
 		if err != nil {
@@ -83,9 +83,9 @@ func mergedErrors(list []analytics.ErrorCount) []analytics.ErrorCount {
 
 // addErrors adds merged counts.
 func (s *Store) addErrors(ctx context.Context, merged []analytics.ErrorCount) error {
-	_, err := s.insert(ctx, s.usage, addErrors, len(merged), func(i int, values []any) []any {
+	_, err := s.usage.Insert(ctx, addErrors, len(merged), func(i int, values []any) []any {
 		c := &merged[i]
-		return append(values, c.WorkspaceID, c.Start.Unix()/60, c.KeyID, c.Route, c.Method, c.Status, c.Code, c.Version, c.Surface, c.Count, micros(c.LastAt))
+		return append(values, c.WorkspaceID, c.Start.Unix()/60, c.KeyID, c.Route, c.Method, c.Status, c.Code, c.Version, c.Surface, c.Count, Micros(c.LastAt))
 	})
 	if err != nil {
 		return fmt.Errorf("add counts of errors: %w", err)
@@ -97,27 +97,27 @@ const requestColumns = `workspace_id, at, number, request_id, key_id, user_id, r
 
 // Requests implements analytics.LogStore.
 func (s *Store) Requests(ctx context.Context, q analytics.RequestQuery) ([]analytics.Request, error) {
-	var c conditions
+	var c Conditions
 	if q.WorkspaceID != "" {
-		c.where("workspace_id = ?", q.WorkspaceID)
+		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
-	c.where("at >= ?", micros(q.From))
+	c.Where("at >= ?", Micros(q.From))
 	if b := q.Before; b != nil {
-		c.where("(at, number) < (?, ?)", micros(b.At), b.Number)
+		c.Where("(at, number) < (?, ?)", Micros(b.At), b.Number)
 	} else {
-		c.where("at < ?", micros(q.To))
+		c.Where("at < ?", Micros(q.To))
 	}
 	if q.ID != "" {
-		c.where("request_id = ?", q.ID)
+		c.Where("request_id = ?", q.ID)
 	}
 	var list []analytics.Request
-	err := s.eachUsageRow(ctx, `SELECT `+requestColumns+` FROM request_log WHERE `+c.String()+` ORDER BY at DESC, number DESC LIMIT `+c.arg(int64(q.Limit)),
-		c.args, func(row Row) error {
+	err := s.eachUsageRow(ctx, `SELECT `+requestColumns+` FROM request_log WHERE `+c.String()+` ORDER BY at DESC, number DESC LIMIT `+c.Arg(int64(q.Limit)),
+		c.Args, func(row Row) error {
 			var r analytics.Request
 			var at, took int64
 			err := row.Scan(&r.WorkspaceID, &at, &r.Number, &r.ID, &r.KeyID, &r.UserID, &r.Route, &r.Method, &r.Status, &r.Code, &took, &r.Version,
 				&r.Surface, &r.Client)
-			r.At, r.Took = timeOf(at), time.Duration(took)*time.Microsecond
+			r.At, r.Took = TimeOf(at), time.Duration(took)*time.Microsecond
 			list = append(list, r)
 			return err
 		})
@@ -129,13 +129,13 @@ func (s *Store) Requests(ctx context.Context, q analytics.RequestQuery) ([]analy
 
 // HasGap implements analytics.LogStore.
 func (s *Store) HasGap(ctx context.Context, workspaceID string, from, to time.Time) (found bool, err error) {
-	var c conditions
+	var c Conditions
 	if workspaceID != "" {
-		c.where("workspace_id = ?", workspaceID)
+		c.Where("workspace_id = ?", workspaceID)
 	}
-	c.where("minute >= ?", from.Unix()/60)
-	c.where("minute < ?", ceilDiv(to.Unix(), 60))
-	err = s.eachUsageRow(ctx, `SELECT 1 FROM request_gap WHERE `+c.String()+` LIMIT 1`, c.args, func(Row) error {
+	c.Where("minute >= ?", from.Unix()/60)
+	c.Where("minute < ?", ceilDiv(to.Unix(), 60))
+	err = s.eachUsageRow(ctx, `SELECT 1 FROM request_gap WHERE `+c.String()+` LIMIT 1`, c.Args, func(Row) error {
 		found = true
 		return nil
 	})
@@ -150,19 +150,19 @@ const errorColumns = `workspace_id, minute, key_id, route, method, status, code,
 func scanError(row Row) (c analytics.ErrorCount, err error) {
 	var minute, last int64
 	err = row.Scan(&c.WorkspaceID, &minute, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Code, &c.Version, &c.Surface, &c.Count, &last)
-	c.Start, c.LastAt = time.Unix(minute*60, 0).UTC(), timeOf(last)
+	c.Start, c.LastAt = time.Unix(minute*60, 0).UTC(), TimeOf(last)
 	return c, err
 }
 
 // EachError implements analytics.LogStore.
 func (s *Store) EachError(ctx context.Context, q analytics.ErrorQuery, fn func(c *analytics.ErrorCount)) error {
-	var c conditions
+	var c Conditions
 	if q.WorkspaceID != "" {
-		c.where("workspace_id = ?", q.WorkspaceID)
+		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
-	c.where("minute >= ?", ceilDiv(q.From.Unix(), 60))
-	c.where("minute < ?", ceilDiv(q.To.Unix(), 60))
-	err := s.eachUsageRow(ctx, `SELECT `+errorColumns+` FROM request_error WHERE `+c.String(), c.args, func(row Row) error {
+	c.Where("minute >= ?", ceilDiv(q.From.Unix(), 60))
+	c.Where("minute < ?", ceilDiv(q.To.Unix(), 60))
+	err := s.eachUsageRow(ctx, `SELECT `+errorColumns+` FROM request_error WHERE `+c.String(), c.Args, func(row Row) error {
 		found, err := scanError(row)
 		if err == nil {
 			fn(&found)
@@ -224,7 +224,7 @@ func (s *Store) RollUpErrors(ctx context.Context, before time.Time) error {
 // PruneRequests implements analytics.LogStore.
 func (s *Store) PruneRequests(ctx context.Context, before time.Time) error {
 	err := s.pruneSlices(ctx, `DELETE FROM request_log WHERE (workspace_id, at, number) IN (
-		SELECT workspace_id, at, number FROM request_log WHERE at < $1 ORDER BY at, number LIMIT $2)`, micros(before))
+		SELECT workspace_id, at, number FROM request_log WHERE at < $1 ORDER BY at, number LIMIT $2)`, Micros(before))
 	if err == nil {
 		err = s.pruneSlices(ctx, `DELETE FROM request_gap WHERE (workspace_id, minute) IN (
 			SELECT workspace_id, minute FROM request_gap WHERE minute < $1 LIMIT $2)`, before.Unix()/60)
@@ -265,20 +265,17 @@ func (s *Store) pruneSlices(ctx context.Context, query string, before int64) err
 
 // LastCalls implements analytics.Store.
 func (s *Store) LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error) {
-	var c conditions
+	var c Conditions
 	if workspaceID != "" {
-		c.where("workspace_id = ?", workspaceID)
+		c.Where("workspace_id = ?", workspaceID)
 	}
-	query := `SELECT version, max(last_at) FROM version_caller`
-	if len(c.all) > 0 {
-		query += ` WHERE ` + c.String()
-	}
+	query := `SELECT version, max(last_at) FROM version_caller` + c.Clause()
 	calls := map[int]time.Time{}
-	err := s.eachUsageRow(ctx, query+` GROUP BY version`, c.args, func(row Row) error {
+	err := s.eachUsageRow(ctx, query+` GROUP BY version`, c.Args, func(row Row) error {
 		var version int
 		var at int64
 		err := row.Scan(&version, &at)
-		calls[version] = timeOf(at)
+		calls[version] = TimeOf(at)
 		return err
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // EndAllSessions ends every session and returns how many there were.
 func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		ended, err = s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE ended_at IS NULL`, micros(at))
+		ended, err = s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE ended_at IS NULL`, Micros(at))
 		if err != nil {
 			return fmt.Errorf("end all sessions: %w", err)
 		}

@@ -32,7 +32,7 @@ func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 		if err := rows.Scan(&w.Name, &w.Sealed, &created); err != nil {
 			return nil, fmt.Errorf("read secret: %w", err)
 		}
-		w.CreatedAt = timeOf(created)
+		w.CreatedAt = TimeOf(created)
 		list = append(list, w)
 	}
 	if err := rows.Err(); err != nil {
@@ -57,7 +57,7 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 			}
 			n, err := s.keys.In(ctx).Exec(ctx, `
 				INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-				w.Name, w.Sealed, micros(w.CreatedAt))
+				w.Name, w.Sealed, Micros(w.CreatedAt))
 			if err != nil {
 				return fmt.Errorf("add secret %s: %w", w.Name, err)
 			}
@@ -132,12 +132,10 @@ func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error
 
 // ScrubSecrets implements seal.Store.
 func (s *Store) ScrubSecrets(ctx context.Context) error {
-	if d, ok := s.keys.(Rewriter); ok {
-		if _, err := d.Rewrite(ctx, "wrapped_secret"); err != nil {
-			return err
-		}
+	if _, err := s.keys.Rewrite(ctx, "wrapped_secret"); err != nil {
+		return err
 	}
-	return s.scrubKeys(ctx)
+	return s.keys.Scrub(ctx)
 }
 
 // holdSecrets serializes changes of secrets, so that none is added under a master key that is being replaced.

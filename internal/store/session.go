@@ -14,8 +14,8 @@ import (
 
 // UserByEmail implements account.SessionStore.
 func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, error) {
-	var c conditions
-	c.where(`email = ?`, email)
+	var c Conditions
+	c.Where(`email = ?`, email)
 	list, err := s.users(ctx, &c, "")
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Store) NoteLogin(ctx context.Context, u *account.User, at time.Time) er
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE account_user SET last_login_at = $1 WHERE id = $2 AND password_hash = $3 AND NOT disabled`,
-			micros(at), u.ID, u.PasswordHash)
+			Micros(at), u.ID, u.PasswordHash)
 		if err != nil {
 			return fmt.Errorf("record login of %s: %w", u.ID, err)
 		}
@@ -47,7 +47,7 @@ func (s *Store) StartSession(ctx context.Context, session *account.Session, firs
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		_, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO session (id, user_id, workspace_id, created_at, expires_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			session.ID, session.UserID, session.WorkspaceID, micros(session.CreatedAt), micros(session.ExpiresAt),
+			session.ID, session.UserID, session.WorkspaceID, Micros(session.CreatedAt), Micros(session.ExpiresAt),
 			maybeMicros(session.EndedAt))
 		if err != nil {
 			return fmt.Errorf("add session: %w", err)
@@ -59,7 +59,7 @@ func (s *Store) StartSession(ctx context.Context, session *account.Session, firs
 func (s *Store) addRefreshToken(ctx context.Context, t *account.RefreshToken) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO refresh_token (hash, session_id, created_at, expires_at, used_at) VALUES ($1, $2, $3, $4, $5)`,
-		t.Hash[:], t.SessionID, micros(t.CreatedAt), micros(t.ExpiresAt), maybeMicros(t.UsedAt))
+		t.Hash[:], t.SessionID, Micros(t.CreatedAt), Micros(t.ExpiresAt), maybeMicros(t.UsedAt))
 	if err != nil {
 		return fmt.Errorf("add refresh token: %w", err)
 	}
@@ -103,8 +103,8 @@ func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.Refre
 	if err != nil {
 		return nil, nil, fmt.Errorf("read refresh token: %w", err)
 	}
-	t.SessionID, t.CreatedAt, t.ExpiresAt, t.UsedAt = session.ID, timeOf(created), timeOf(expires), maybeTime(used)
-	session.CreatedAt, session.ExpiresAt, session.EndedAt = timeOf(began), timeOf(ends), maybeTime(ended)
+	t.SessionID, t.CreatedAt, t.ExpiresAt, t.UsedAt = session.ID, TimeOf(created), TimeOf(expires), maybeTime(used)
+	session.CreatedAt, session.ExpiresAt, session.EndedAt = TimeOf(began), TimeOf(ends), maybeTime(ended)
 	return &t, &session, nil
 }
 
@@ -112,10 +112,10 @@ func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.Refre
 func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time, child *account.RefreshToken) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
-		if _, err := q.Exec(ctx, `UPDATE refresh_token SET used_at = $1 WHERE hash = $2`, micros(at), hash[:]); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE refresh_token SET used_at = $1 WHERE hash = $2`, Micros(at), hash[:]); err != nil {
 			return fmt.Errorf("use refresh token: %w", err)
 		}
-		if _, err := q.Exec(ctx, `UPDATE session SET expires_at = $1 WHERE id = $2`, micros(child.ExpiresAt), child.SessionID); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE session SET expires_at = $1 WHERE id = $2`, Micros(child.ExpiresAt), child.SessionID); err != nil {
 			return fmt.Errorf("extend session %s: %w", child.SessionID, err)
 		}
 		return s.addRefreshToken(ctx, child)
@@ -125,7 +125,7 @@ func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time
 // EndSession implements account.SessionStore.
 func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		n, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, micros(at), sessionID)
+		n, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, Micros(at), sessionID)
 		if err != nil {
 			return fmt.Errorf("end session %s: %w", sessionID, err)
 		}
@@ -144,7 +144,7 @@ func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.
 			return fmt.Errorf("hold user %s: %w", userID, err)
 		}
 		n, err := s.main.In(ctx).Exec(ctx, `
-			UPDATE session SET ended_at = $1 WHERE user_id = $2 AND id <> $3 AND ended_at IS NULL`, micros(at), userID, except)
+			UPDATE session SET ended_at = $1 WHERE user_id = $2 AND id <> $3 AND ended_at IS NULL`, Micros(at), userID, except)
 		if err != nil {
 			return fmt.Errorf("end the sessions of %s: %w", userID, err)
 		}
@@ -165,11 +165,11 @@ func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error 
 		// Tokens refer to sessions, so they go first.
 		_, err := q.Exec(ctx, `
 			DELETE FROM refresh_token WHERE expires_at <= $1
-				OR session_id IN (SELECT id FROM session WHERE ended_at <= $2 OR expires_at <= $2)`, micros(now), micros(before))
+				OR session_id IN (SELECT id FROM session WHERE ended_at <= $2 OR expires_at <= $2)`, Micros(now), Micros(before))
 		if err != nil {
 			return fmt.Errorf("prune refresh tokens: %w", err)
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM session WHERE ended_at <= $1 OR expires_at <= $1`, micros(before)); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM session WHERE ended_at <= $1 OR expires_at <= $1`, Micros(before)); err != nil {
 			return fmt.Errorf("prune sessions: %w", err)
 		}
 		return nil

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"sync"
 
 	"keepsake/internal/base/unit"
 	"keepsake/internal/govern/account"
@@ -19,14 +18,12 @@ import (
 
 // Store stores every noun in the databases of one engine.
 type Store struct {
-	engine  Engine
-	dialect Dialect
-	main    Database
-	keys    Database
-	usage   Database
+	engine Engine
+	main   *DB
+	keys   *DB
+	usage  *DB
 
 	statements statements
-	inserts    sync.Map // insertKey → text
 
 	auditNames auditNames
 	seriesDays seriesDays
@@ -54,9 +51,9 @@ var (
 
 // New returns a Store on an open engine. The caller closes the engine.
 func New(engine Engine) *Store {
-	d := engine.Dialect()
 	return &Store{
-		engine: engine, dialect: d, main: engine.Main(), keys: engine.Keys(), usage: engine.Usage(), statements: newStatements(d),
+		engine: engine, main: NewDB(engine.Main(), engine), keys: NewDB(engine.Keys(), engine), usage: NewDB(engine.Usage(), engine),
+		statements: newStatements(engine.Dialect()),
 	}
 }
 

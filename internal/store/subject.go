@@ -24,7 +24,7 @@ func scanSubject(row Row, more ...any) (*memory.SubjectRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub.Hash, sub.CreatedAt, sub.UpdatedAt, sub.ErasedAt = hashOf(hash), timeOf(created), timeOf(updated), maybeTime(erased)
+	sub.Hash, sub.CreatedAt, sub.UpdatedAt, sub.ErasedAt = hashOf(hash), TimeOf(created), TimeOf(updated), maybeTime(erased)
 	return &sub, nil
 }
 
@@ -52,7 +52,7 @@ func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects
 	if len(subjects) == 0 {
 		return nil, nil
 	}
-	err = s.dialect.Subjects(ctx, s.main.In(ctx), workspaceID, hashesOf(subjects), func(row Row) error {
+	err = s.main.Dialect.Subjects(ctx, s.main.In(ctx), workspaceID, hashesOf(subjects), func(row Row) error {
 		sub, err := scanSubject(row)
 		list = append(list, sub)
 		return err
@@ -71,14 +71,14 @@ func hashesOf(subjects []memory.Hash) [][]byte {
 	return list
 }
 
-var insertSubjects = &bulk{
-	into:    `memory_subject (workspace_id, subject, generation, change, memories, bytes, created_at, updated_at)`,
-	columns: 8, rest: `ON CONFLICT DO NOTHING`,
+var insertSubjects = &Bulk{
+	Into:    `memory_subject (workspace_id, subject, generation, change, memories, bytes, created_at, updated_at)`,
+	Columns: 8, Rest: `ON CONFLICT DO NOTHING`,
 }
 
 func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
-	_, err := s.insert(ctx, s.main, insertSubjects, len(subjects), func(i int, values []any) []any {
-		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, micros(at), micros(at))
+	_, err := s.main.Insert(ctx, insertSubjects, len(subjects), func(i int, values []any) []any {
+		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, Micros(at), Micros(at))
 	})
 	if err != nil {
 		return fmt.Errorf("add subjects: %w", err)
@@ -142,25 +142,25 @@ const holdSize = 500
 
 var holdSubjects = `SELECT s.subject FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject IN (` + Parameters(2, holdSize) + `) ORDER BY s.subject`
 
-var saveSubjects = &bulk{
-	into: `memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at,
+var saveSubjects = &Bulk{
+	Into: `memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at,
 		erased_at)`,
-	columns: 10,
-	rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET generation = excluded.generation, change = excluded.change,
+	Columns: 10,
+	Rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET generation = excluded.generation, change = excluded.change,
 		sealed_id = excluded.sealed_id, memories = excluded.memories, bytes = excluded.bytes, created_at = excluded.created_at,
 		updated_at = excluded.updated_at, erased_at = excluded.erased_at`,
 }
 
 // SaveMemorySubjects implements memory.Store.
 func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) error {
-	_, err := s.insert(ctx, s.main, saveSubjects, len(subjects), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, saveSubjects, len(subjects), func(i int, values []any) []any {
 		sub := subjects[i]
 		var name any
 		if len(sub.SealedID) > 0 {
 			name = sub.SealedID
 		}
-		return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, name, sub.Memories, sub.Bytes, micros(sub.CreatedAt),
-			micros(sub.UpdatedAt), maybeMicros(sub.ErasedAt))
+		return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, name, sub.Memories, sub.Bytes, Micros(sub.CreatedAt),
+			Micros(sub.UpdatedAt), maybeMicros(sub.ErasedAt))
 	})
 	if err != nil {
 		return fmt.Errorf("write subjects: %w", err)
@@ -171,9 +171,9 @@ func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subj
 // Statements that count do not touch indexed columns.
 var (
 	countSubject  = `UPDATE memory_subject SET change = $1, memories = $2, bytes = $3, updated_at = $4 WHERE workspace_id = $5 AND subject = $6`
-	countSubjects = &bulk{
-		into: insertSubjects.into, columns: 8,
-		rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET change = excluded.change, memories = excluded.memories,
+	countSubjects = &Bulk{
+		Into: insertSubjects.Into, Columns: 8,
+		Rest: `ON CONFLICT (workspace_id, subject) DO UPDATE SET change = excluded.change, memories = excluded.memories,
 			bytes = excluded.bytes, updated_at = excluded.updated_at`,
 	}
 )
@@ -182,11 +182,11 @@ var (
 func (s *Store) SaveMemorySubjectCounts(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) (err error) {
 	if len(subjects) == 1 {
 		sub := subjects[0]
-		_, err = s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
+		_, err = s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, Micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
 	} else {
-		_, err = s.insert(ctx, s.main, countSubjects, len(subjects), func(i int, values []any) []any {
+		_, err = s.main.Insert(ctx, countSubjects, len(subjects), func(i int, values []any) []any {
 			sub := subjects[i]
-			return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, sub.Memories, sub.Bytes, micros(sub.CreatedAt), micros(sub.UpdatedAt))
+			return append(values, workspaceID, sub.Hash[:], sub.Generation, sub.Change, sub.Memories, sub.Bytes, Micros(sub.CreatedAt), Micros(sub.UpdatedAt))
 		})
 	}
 	if err != nil {
@@ -197,32 +197,32 @@ func (s *Store) SaveMemorySubjectCounts(ctx context.Context, workspaceID string,
 
 // ListMemorySubjects implements memory.Store.
 func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, visibility memory.Visibility, after *memory.SubjectPosition, now time.Time, limit int) ([]*memory.SubjectRow, error) {
-	var c conditions
-	c.where(`s.workspace_id = ?`, workspaceID)
-	c.where(`s.sealed_id IS NOT NULL`)
+	var c Conditions
+	c.Where(`s.workspace_id = ?`, workspaceID)
+	c.Where(`s.sealed_id IS NOT NULL`)
 	if visibility.Subject != (memory.Hash{}) {
-		c.where(`s.subject = ?`, hashValue(visibility.Subject))
+		c.Where(`s.subject = ?`, hashValue(visibility.Subject))
 	}
-	at := c.arg(micros(now))
+	at := c.Arg(Micros(now))
 	theirs := `m.subject = s.subject AND m.generation = s.generation AND m.workspace_id || '' = s.workspace_id`
 	alive := theirs + ` AND ` + UnexpiredMemory + at
 	over := theirs + ` AND m.expires_at <= ` + at
 	counts := `s.memories - (SELECT count(*) FROM memory m WHERE ` + over + `),
 		s.bytes - (SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + over + `)`
 	if visibility.Agent != (memory.Hash{}) {
-		alive += ` AND ` + unindexed(`m.agent`) + ` = ` + c.arg(hashValue(visibility.Agent))
-		c.where(`EXISTS (SELECT 1 FROM memory m WHERE ` + alive + `)`)
+		alive += ` AND ` + unindexed(`m.agent`) + ` = ` + c.Arg(hashValue(visibility.Agent))
+		c.Where(`EXISTS (SELECT 1 FROM memory m WHERE ` + alive + `)`)
 		counts = `(SELECT count(*) FROM memory m WHERE ` + alive + `),
 			(SELECT CAST(coalesce(sum(m.size), 0) AS BIGINT) FROM memory m WHERE ` + alive + `)`
 	}
 	if after != nil {
-		c.where(`(s.created_at, s.subject) < (?, ?)`, micros(after.CreatedAt), after.Hash)
+		c.Where(`(s.created_at, s.subject) < (?, ?)`, Micros(after.CreatedAt), after.Hash)
 	}
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT `+SubjectColumns+`, `+counts+`,
 			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at LIMIT 1),
 			(SELECT m.at FROM memory m WHERE `+alive+` ORDER BY m.at DESC LIMIT 1)
-		FROM memory_subject s WHERE `+c.String()+` ORDER BY s.created_at DESC, s.subject DESC LIMIT `+c.arg(limit), c.args...)
+		FROM memory_subject s WHERE `+c.String()+` ORDER BY s.created_at DESC, s.subject DESC LIMIT `+c.Arg(limit), c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list subjects: %w", err)
 	}

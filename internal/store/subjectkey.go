@@ -11,28 +11,6 @@ import (
 	"keepsake/internal/memory/seal"
 )
 
-// Scrubbed is a Database that can remove deleted data from its files.
-type Scrubbed interface {
-	// Scrub does so for everything that committed transactions deleted. If it fails, the error is problem.Unavailable and
-	// something can be left. Do not call it in a transaction of this database.
-	Scrub(ctx context.Context) error
-}
-
-// Rewriter is a Database that can rewrite a small table, so that its file holds no row that was deleted or replaced.
-type Rewriter interface {
-	// Rewrite locks the table meanwhile. left is the number of deleted rows that remain because a running transaction can still
-	// see them. If it fails, the error is problem.Unavailable. Do not call it in a transaction of this database.
-	Rewrite(ctx context.Context, table string) (left int64, err error)
-}
-
-// scrubKeys scrubs the keys' database if its engine can.
-func (s *Store) scrubKeys(ctx context.Context) error {
-	if d, ok := s.keys.(Scrubbed); ok {
-		return d.Scrub(ctx)
-	}
-	return nil
-}
-
 // subjectsAtOnce are the numbers of subjects in a query. They are few, so that statements stay prepared; a shorter list repeats
 // its last subject.
 var subjectsAtOnce = [...]int{1, 8, 64, 512}
@@ -76,7 +54,7 @@ func (s *Store) subjectKeys(ctx context.Context, query string, args ...any) ([]s
 			return nil, fmt.Errorf("read data key: %w", err)
 		}
 		copy(k.Subject[:], subject)
-		k.CreatedAt = timeOf(created)
+		k.CreatedAt = TimeOf(created)
 		keys = append(keys, k)
 	}
 	if err := rows.Err(); err != nil {
@@ -85,9 +63,9 @@ func (s *Store) subjectKeys(ctx context.Context, query string, args ...any) ([]s
 	return keys, nil
 }
 
-var insertSubjectKeys = &bulk{
-	into:    `subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at)`,
-	columns: 6, rest: `ON CONFLICT DO NOTHING`,
+var insertSubjectKeys = &Bulk{
+	Into:    `subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at)`,
+	Columns: 6, Rest: `ON CONFLICT DO NOTHING`,
 }
 
 // AddSubjectKeys implements seal.SubjectStore.
@@ -107,9 +85,9 @@ func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []s
 		if len(missing) == 0 {
 			return nil
 		}
-		_, err := s.insert(ctx, s.keys, insertSubjectKeys, len(missing), func(i int, values []any) []any {
+		_, err := s.keys.Insert(ctx, insertSubjectKeys, len(missing), func(i int, values []any) []any {
 			k := missing[i]
-			return append(values, k.WorkspaceID, k.Subject[:], k.Generation, k.Wrapped, k.With, micros(k.CreatedAt))
+			return append(values, k.WorkspaceID, k.Subject[:], k.Generation, k.Wrapped, k.With, Micros(k.CreatedAt))
 		})
 		if err != nil {
 			return fmt.Errorf("add data keys: %w", err)
@@ -168,7 +146,7 @@ func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subj
 			INSERT INTO subject_key (workspace_id, subject, generation, wrapped, wrapped_with, created_at) VALUES ($1, $2, $3, $4, '', $5)
 			ON CONFLICT (workspace_id, subject, generation) DO UPDATE SET wrapped = excluded.wrapped, wrapped_with = '',
 				created_at = excluded.created_at WHERE subject_key.wrapped_with <> ''`,
-			workspaceID, subject[:], upTo, []byte{}, micros(at))
+			workspaceID, subject[:], upTo, []byte{}, Micros(at))
 		if err != nil {
 			return fmt.Errorf("destroy data key: %w", err)
 		}
@@ -181,7 +159,7 @@ func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subj
 	if err != nil {
 		return err
 	}
-	return s.scrubKeys(ctx)
+	return s.keys.Scrub(ctx)
 }
 
 // SubjectKeysWith implements seal.SubjectStore.

@@ -15,10 +15,10 @@ import (
 // Clock returns the time of the database.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	var now int64
-	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+s.dialect.Clock()).Scan(&now); err != nil {
+	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+s.main.Dialect.Clock()).Scan(&now); err != nil {
 		return time.Time{}, fmt.Errorf("read the clock: %w", err)
 	}
-	return timeOf(now), nil
+	return TimeOf(now), nil
 }
 
 // Guesses implements account.GuessStore.
@@ -28,7 +28,7 @@ func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Ti
 		in[i], args[i] = "$"+strconv.Itoa(i+1), names[i][:]
 	}
 	return s.readGuesses(ctx, names, `
-		SELECT c.now, g.name, g.state FROM (SELECT `+s.dialect.Clock()+` AS now) c
+		SELECT c.now, g.name, g.state FROM (SELECT `+s.main.Dialect.Clock()+` AS now) c
 		LEFT JOIN login_guess g ON g.name IN (`+strings.Join(in, ", ")+`)`, args)
 }
 
@@ -47,7 +47,7 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 			return now, nil, fmt.Errorf("read guesses: %w", err)
 		}
 		// Each row is locked at its own time. At the latest of them all rows are locked.
-		if t := timeOf(at); t.After(now) {
+		if t := TimeOf(at); t.After(now) {
 			now = t
 		}
 		if i := slices.IndexFunc(names, func(n account.GuessName) bool { return bytes.Equal(n[:], name) }); i >= 0 && len(state) > 0 {
@@ -64,13 +64,13 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
 	// A missing row cannot be locked, so it is inserted. All transactions lock in one order, so none waits in a circle.
 	ordered := slices.SortedFunc(slices.Values(names), func(a, b account.GuessName) int { return bytes.Compare(a[:], b[:]) })
-	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + s.dialect.Clock() + `, name, state`
+	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + s.main.Dialect.Clock() + `, name, state`
 	var nothing []any
 	for i := range ordered {
 		nothing = append(nothing, ordered[i][:], []byte{}, int64(0))
 	}
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if err := s.dialect.Relax(ctx, s.main.In(ctx)); err != nil {
+		if err := s.main.Dialect.Relax(ctx, s.main.In(ctx)); err != nil {
 			return fmt.Errorf("relax a transaction: %w", err)
 		}
 		now, states, err := s.readGuesses(ctx, names, hold, nothing)
@@ -93,7 +93,7 @@ func (s *Store) writeGuesses(ctx context.Context, names []account.GuessName, sta
 			gone = append(gone, names[i][:])
 			in = append(in, "$"+strconv.Itoa(len(gone)))
 		} else {
-			put = append(put, names[i][:], state.Text, micros(state.Until))
+			put = append(put, names[i][:], state.Text, Micros(state.Until))
 		}
 	}
 	if len(put) > 0 {
@@ -122,7 +122,7 @@ func putGuesses(n int, set string) string {
 // PruneGuesses implements account.GuessStore.
 func (s *Store) PruneGuesses(ctx context.Context) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+s.dialect.Clock()); err != nil {
+		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+s.main.Dialect.Clock()); err != nil {
 			return fmt.Errorf("prune guesses: %w", err)
 		}
 		return nil

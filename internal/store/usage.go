@@ -49,7 +49,7 @@ func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err er
 	written, err := s.usage.In(ctx).Exec(ctx, `
 		INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ($1, $2, $3)
 		ON CONFLICT (recorder) DO UPDATE SET number = excluded.number, flushed_at = excluded.flushed_at
-		WHERE usage_flush.number < excluded.number`, d.Recorder, d.Number, micros(d.At))
+		WHERE usage_flush.number < excluded.number`, d.Recorder, d.Number, Micros(d.At))
 	if err != nil {
 		return false, fmt.Errorf("number a flush: %w", err)
 	}
@@ -89,16 +89,16 @@ func chargedOf(cells []usage.Cell) []usage.Quota {
 }
 
 var (
-	addQuotas = &bulk{
-		into:    `usage_quota (owner_id, period, charged)`,
-		columns: 3, updates: true,
-		rest: `ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
+	addQuotas = &Bulk{
+		Into:    `usage_quota (owner_id, period, charged)`,
+		Columns: 3, Updates: true,
+		Rest: `ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
 	}
-	addQuotasReturning = &bulk{into: addQuotas.into, columns: 3, updates: true, rest: addQuotas.rest + ` RETURNING owner_id, period, charged`}
-	moveLastUses       = &bulk{
-		into:    `last_use (key_id, hint, used_at)`,
-		columns: 3, updates: true,
-		rest: `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
+	addQuotasReturning = &Bulk{Into: addQuotas.Into, Columns: 3, Updates: true, Rest: addQuotas.Rest + ` RETURNING owner_id, period, charged`}
+	moveLastUses       = &Bulk{
+		Into:    `last_use (key_id, hint, used_at)`,
+		Columns: 3, Updates: true,
+		Rest: `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
 	}
 )
 
@@ -108,12 +108,12 @@ func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals b
 		return append(values, charged[i].OwnerID, charged[i].Period, charged[i].Added)
 	}
 	if !totals {
-		if _, err := s.insert(ctx, s.usage, addQuotas, len(charged), row); err != nil {
+		if _, err := s.usage.Insert(ctx, addQuotas, len(charged), row); err != nil {
 			return nil, fmt.Errorf("add to quotas: %w", err)
 		}
 		return nil, nil
 	}
-	err = s.eachInsert(addQuotasReturning, len(charged), row, func(text string, values []any) error {
+	err = s.usage.EachInsert(addQuotasReturning, len(charged), row, func(text string, values []any) error {
 		return s.eachUsageRow(ctx, text, values, func(row Row) error {
 			var q usage.Quota
 			err := row.Scan(&q.OwnerID, &q.Period, &q.Charged)
@@ -160,8 +160,8 @@ func withAdded(list, charged []usage.Quota) []usage.Quota {
 }
 
 func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
-	_, err := s.insert(ctx, s.usage, moveLastUses, len(uses), func(i int, values []any) []any {
-		return append(values, uses[i].KeyID, uses[i].Hint, micros(uses[i].At))
+	_, err := s.usage.Insert(ctx, moveLastUses, len(uses), func(i int, values []any) []any {
+		return append(values, uses[i].KeyID, uses[i].Hint, Micros(uses[i].At))
 	})
 	if err != nil {
 		return fmt.Errorf("write last use: %w", err)
@@ -219,7 +219,7 @@ func (s *Store) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse,
 			if err := row.Scan(&u.Hint, &at); err != nil {
 				return err
 			}
-			u.At = timeOf(at)
+			u.At = TimeOf(at)
 			list = append(list, u)
 			return nil
 		})

@@ -63,12 +63,12 @@ func seriesID(c *usage.Cell) int64 {
 }
 
 var (
-	addFresh = &bulk{into: `usage_fresh (flush, series, at, ` + countColumns + `)`, columns: 8}
+	addFresh = &Bulk{Into: `usage_fresh (flush, series, at, ` + countColumns + `)`, Columns: 8}
 
-	addSeries = &bulk{
-		into:    `usage_series (id, workspace_id, key_id, route, method, status, version, surface, last_day)`,
-		columns: 9, updates: true,
-		rest: `ON CONFLICT (id) DO UPDATE SET last_day = excluded.last_day WHERE excluded.last_day > usage_series.last_day`,
+	addSeries = &Bulk{
+		Into:    `usage_series (id, workspace_id, key_id, route, method, status, version, surface, last_day)`,
+		Columns: 9, Updates: true,
+		Rest: `ON CONFLICT (id) DO UPDATE SET last_day = excluded.last_day WHERE excluded.last_day > usage_series.last_day`,
 	}
 )
 
@@ -91,7 +91,7 @@ func (s *Store) addCells(ctx context.Context, cells []usage.Cell) error {
 	if err := s.addSeries(ctx, keys, series); err != nil {
 		return err
 	}
-	_, err := s.insert(ctx, s.usage, addFresh, len(keys), func(i int, values []any) []any {
+	_, err := s.usage.Insert(ctx, addFresh, len(keys), func(i int, values []any) []any {
 		return appendCounts(append(values, flush, keys[i].series, keys[i].at), sums[keys[i]])
 	})
 	return err
@@ -108,7 +108,7 @@ func (s *Store) addSeries(ctx context.Context, keys []cellKey, series map[int64]
 			missing = append(missing, k)
 		}
 	}
-	_, err := s.insert(ctx, s.usage, addSeries, len(missing), func(i int, values []any) []any {
+	_, err := s.usage.Insert(ctx, addSeries, len(missing), func(i int, values []any) []any {
 		c := series[missing[i].series]
 		return append(values, missing[i].series, c.WorkspaceID, c.KeyID, c.Route, c.Method, c.Status, c.Version, c.Surface, missing[i].at)
 	})
@@ -163,12 +163,12 @@ func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usag
 		lists = slices.Collect(slices.Chunk(q.KeyIDs, ListSize))
 	}
 	for _, keys := range lists {
-		owned := &conditions{}
+		owned := &Conditions{}
 		if q.WorkspaceID != "" {
-			owned.where("workspace_id = ?", q.WorkspaceID)
+			owned.Where("workspace_id = ?", q.WorkspaceID)
 		}
 		if len(keys) > 0 {
-			owned.in("key_id", keys)
+			owned.In("key_id", keys)
 		}
 		series, err := s.usageSeries(ctx, owned)
 		if err == nil {
@@ -182,13 +182,10 @@ func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usag
 }
 
 // usageSeries returns the series of some owners, as cells without counts.
-func (s *Store) usageSeries(ctx context.Context, owned *conditions) (map[int64]*usage.Cell, error) {
-	query := `SELECT id, workspace_id, key_id, route, method, status, version, surface FROM usage_series`
-	if len(owned.all) > 0 {
-		query += ` WHERE ` + owned.String()
-	}
+func (s *Store) usageSeries(ctx context.Context, owned *Conditions) (map[int64]*usage.Cell, error) {
+	query := `SELECT id, workspace_id, key_id, route, method, status, version, surface FROM usage_series` + owned.Clause()
 	series := map[int64]*usage.Cell{}
-	err := s.eachUsageRow(ctx, query, owned.args, func(row Row) error {
+	err := s.eachUsageRow(ctx, query, owned.Args, func(row Row) error {
 		var id int64
 		c := &usage.Cell{}
 		err := row.Scan(&id, &c.WorkspaceID, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface)
@@ -199,21 +196,21 @@ func (s *Store) usageSeries(ctx context.Context, owned *conditions) (map[int64]*
 }
 
 // eachCellOf calls fn for the cells of the series of some owners.
-func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *conditions, series map[int64]*usage.Cell, fn func(c *usage.Cell) error) error {
+func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *Conditions, series map[int64]*usage.Cell, fn func(c *usage.Cell) error) error {
 	at := slices.IndexFunc(usageSteps[:], func(t usageStep) bool { return t.length == q.Step })
 	if at < 0 {
 		return fmt.Errorf("usage is not kept by %v", q.Step)
 	}
 	step, from, in, inFresh := usageSteps[at], ``, ``, ``
-	if len(owned.all) > 0 {
+	if !owned.None() {
 		from, in = `usage_series CROSS JOIN `, ` AND series = id AND `+owned.String()
 		inFresh = ` AND series IN (SELECT id FROM usage_series WHERE ` + owned.String() + `)`
 	}
-	period := `at >= ` + owned.arg(max(q.From.Unix(), 0)) + ` AND at < ` + owned.arg(max(q.To.Unix(), 0))
+	period := `at >= ` + owned.Arg(max(q.From.Unix(), 0)) + ` AND at < ` + owned.Arg(max(q.To.Unix(), 0))
 	query := `SELECT series, at, ` + countColumns + ` FROM usage_fresh WHERE ` + period + inFresh + `
 		UNION ALL SELECT series, at, ` + countColumns + ` FROM ` + from + step.table + ` WHERE ` + period + in
 	var c usage.Cell
-	return s.eachUsageRow(ctx, query, owned.args, func(row Row) error {
+	return s.eachUsageRow(ctx, query, owned.Args, func(row Row) error {
 		var k cellKey
 		if err := scanCounts(row, &c, &k.series, &k.at); err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 )
 
 // addReports adds IDs, and returns those that were not known or are older than usage.ReportMemory.
-var addReports = &bulk{
-	into:    `usage_report (id, added_at, known_until)`,
-	columns: 3,
-	rest: `ON CONFLICT (id) DO UPDATE SET added_at = excluded.added_at, known_until = excluded.known_until
+var addReports = &Bulk{
+	Into:    `usage_report (id, added_at, known_until)`,
+	Columns: 3,
+	Rest: `ON CONFLICT (id) DO UPDATE SET added_at = excluded.added_at, known_until = excluded.known_until
 		WHERE usage_report.known_until <= excluded.added_at RETURNING id`,
 }
 
@@ -55,9 +55,9 @@ func (s *Store) addReportIDs(ctx context.Context, at time.Time, list []usage.Rep
 		positionOf[list[i].ID] = i
 	}
 	row := func(i int, values []any) []any {
-		return append(values, list[order[i]].ID[:], micros(at), micros(at.Add(usage.ReportMemory)))
+		return append(values, list[order[i]].ID[:], Micros(at), Micros(at.Add(usage.ReportMemory)))
 	}
-	err = s.eachInsert(addReports, len(list), row, func(text string, values []any) error {
+	err = s.usage.EachInsert(addReports, len(list), row, func(text string, values []any) error {
 		return s.eachUsageRow(ctx, text, values, func(row Row) error {
 			var id []byte
 			if err := row.Scan(&id); err != nil {

@@ -14,7 +14,7 @@ import (
 type usageStep struct {
 	table  string
 	length time.Duration
-	write  *bulk
+	write  *Bulk
 }
 
 var usageSteps = [...]usageStep{
@@ -22,10 +22,10 @@ var usageSteps = [...]usageStep{
 }
 
 func newUsageStep(table string, length time.Duration) usageStep {
-	return usageStep{table, length, &bulk{
-		into:    table + ` (series, at, ` + countColumns + `)`,
-		columns: 7, updates: true,
-		rest: `ON CONFLICT (series, at) DO UPDATE SET requests = excluded.requests, charged = excluded.charged,
+	return usageStep{table, length, &Bulk{
+		Into:    table + ` (series, at, ` + countColumns + `)`,
+		Columns: 7, Updates: true,
+		Rest: `ON CONFLICT (series, at) DO UPDATE SET requests = excluded.requests, charged = excluded.charged,
 			bytes_in = excluded.bytes_in, bytes_out = excluded.bytes_out, durations = excluded.durations`,
 	}}
 }
@@ -103,7 +103,7 @@ func (s *Store) addSums(ctx context.Context, t *usageStep, fresh cellSums) error
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(sums), compareKeys)
-	_, err := s.insert(ctx, s.usage, t.write, len(keys), func(i int, values []any) []any {
+	_, err := s.usage.Insert(ctx, t.write, len(keys), func(i int, values []any) []any {
 		return appendCounts(append(values, keys[i].series, keys[i].at), sums[keys[i]])
 	})
 	if err != nil {
@@ -127,9 +127,9 @@ func (s *Store) PruneUsage(ctx context.Context, r usage.Retention) error {
 			{"usage_hour", "series, at", "at < $1", floorTo(r.Hours.Unix(), 3600)},
 			{"usage_day", "series, at", "at < $1", days},
 			{"usage_series", "id", "last_day < $1", days},
-			{"usage_report", "id", "known_until <= $1", micros(r.Now)},
+			{"usage_report", "id", "known_until <= $1", Micros(r.Now)},
 		} {
-			if err := s.deleteUsage(ctx, s.dialect.DeleteSome(t.table, t.key, t.where, deletedRows), t.end); err != nil {
+			if err := s.deleteUsage(ctx, s.main.Dialect.DeleteSome(t.table, t.key, t.where, deletedRows), t.end); err != nil {
 				return fmt.Errorf("prune %s: %w", t.table, err)
 			}
 		}
@@ -163,7 +163,7 @@ func (s *Store) pruneQuotas(ctx context.Context, before time.Time) error {
 		if _, err := q.Exec(ctx, `DELETE FROM usage_quota WHERE period < $1`, before.UTC().Format("2006-01")); err != nil {
 			return fmt.Errorf("prune quotas: %w", err)
 		}
-		if _, err := q.Exec(ctx, `DELETE FROM usage_flush WHERE flushed_at < $1 AND recorder <> ''`, micros(before)); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM usage_flush WHERE flushed_at < $1 AND recorder <> ''`, Micros(before)); err != nil {
 			return fmt.Errorf("prune numbers of flushes: %w", err)
 		}
 		return nil

@@ -15,7 +15,7 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO account_user (id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			u.ID, u.WorkspaceID, u.Email, u.Name, string(u.Role), u.PasswordHash, u.Disabled, micros(u.CreatedAt),
+			u.ID, u.WorkspaceID, u.Email, u.Name, string(u.Role), u.PasswordHash, u.Disabled, Micros(u.CreatedAt),
 			maybeMicros(u.LastLoginAt), u.Revision)
 		if err != nil {
 			return fmt.Errorf("add user: %w", err)
@@ -29,8 +29,8 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 
 // User implements account.Store.
 func (s *Store) User(ctx context.Context, within account.Visibility, id string) (*account.User, error) {
-	var c conditions
-	c.where(`id = ?`, id)
+	var c Conditions
+	c.Where(`id = ?`, id)
 	c.within(within)
 	list, err := s.users(ctx, &c, "")
 	if err != nil {
@@ -44,32 +44,28 @@ func (s *Store) User(ctx context.Context, within account.Visibility, id string) 
 
 // ListUsers implements account.Store.
 func (s *Store) ListUsers(ctx context.Context, within account.Visibility, f account.UserFilter) ([]account.User, error) {
-	var c conditions
+	var c Conditions
 	c.within(within)
 	if f.Role != "" {
-		c.where(`role = ?`, string(f.Role))
+		c.Where(`role = ?`, string(f.Role))
 	}
 	if f.Before != "" {
-		c.where(`id < ?`, f.Before)
+		c.Where(`id < ?`, f.Before)
 	}
-	return s.users(ctx, &c, ` ORDER BY id DESC LIMIT `+c.arg(f.Limit))
+	return s.users(ctx, &c, ` ORDER BY id DESC LIMIT `+c.Arg(f.Limit))
 }
 
 // within restricts a statement to visible users.
-func (c *conditions) within(v account.Visibility) {
+func (c *Conditions) within(v account.Visibility) {
 	if v != account.AllWorkspaces {
-		c.where(`workspace_id = ?`, string(v))
+		c.Where(`workspace_id = ?`, string(v))
 	}
 }
 
-func (s *Store) users(ctx context.Context, c *conditions, order string) ([]account.User, error) {
-	where := ""
-	if len(c.all) > 0 {
-		where = " WHERE " + c.String()
-	}
+func (s *Store) users(ctx context.Context, c *Conditions, order string) ([]account.User, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision
-		FROM account_user`+where+order, c.args...)
+		FROM account_user`+c.Clause()+order, c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
@@ -83,7 +79,7 @@ func (s *Store) users(ctx context.Context, c *conditions, order string) ([]accou
 			&created, &login, &u.Revision); err != nil {
 			return nil, fmt.Errorf("read user: %w", err)
 		}
-		u.CreatedAt, u.LastLoginAt = timeOf(created), maybeTime(login)
+		u.CreatedAt, u.LastLoginAt = TimeOf(created), maybeTime(login)
 		list = append(list, u)
 	}
 	if err := rows.Err(); err != nil {

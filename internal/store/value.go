@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// micros is how a time is stored.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// Micros is how a time is stored.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// maybeMicros is micros for a column that may be NULL.
+// maybeMicros is Micros for a column that may be NULL.
 func maybeMicros(t *time.Time) *int64 {
 	if t == nil {
 		return nil
@@ -21,15 +21,15 @@ func maybeMicros(t *time.Time) *int64 {
 	return &us
 }
 
-// timeOf reads what micros wrote.
-func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+// TimeOf reads what Micros wrote.
+func TimeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // maybeTime reads what maybeMicros wrote.
 func maybeTime(us *int64) *time.Time {
 	if us == nil {
 		return nil
 	}
-	t := timeOf(*us)
+	t := TimeOf(*us)
 	return &t
 }
 
@@ -81,39 +81,50 @@ func listOf(text string) ([]string, error) {
 	return list, nil
 }
 
-// conditions collects the WHERE of a statement with a filter. The text depends only on which filters are given, so that there
+// Conditions collects the WHERE of a statement with a filter. The text depends only on which filters are given, so that there
 // are few texts and they stay prepared.
-type conditions struct {
+type Conditions struct {
+	Args []any // of the statement
 	all  []string
-	args []any
 }
 
-// where adds a condition in which each ? stands for the next of args.
-func (c *conditions) where(condition string, args ...any) {
+// Where adds a condition in which each ? stands for the next of args.
+func (c *Conditions) Where(condition string, args ...any) {
 	for _, a := range args {
-		condition = strings.Replace(condition, "?", c.arg(a), 1)
+		condition = strings.Replace(condition, "?", c.Arg(a), 1)
 	}
 	c.all = append(c.all, condition)
 }
 
-// in adds the condition that a column is one of at most ListSize values. There are two texts, for short and for long lists.
-func (c *conditions) in(column string, values []string) {
+// In adds the condition that a column is one of at most ListSize values. There are two texts, for short and for long lists.
+func (c *Conditions) In(column string, values []string) {
 	size := ListSize
 	if len(values) <= ShortListSize {
 		size = ShortListSize
 	}
-	first := len(c.args) + 1
-	c.args = PaddedTo(c.args, values, size)
+	first := len(c.Args) + 1
+	c.Args = PaddedTo(c.Args, values, size)
 	c.all = append(c.all, column+` IN (`+Parameters(first, size)+`)`)
 }
 
-// arg adds a parameter and returns its name.
-func (c *conditions) arg(a any) string {
-	c.args = append(c.args, a)
-	return "$" + strconv.Itoa(len(c.args))
+// Arg adds a parameter and returns its name.
+func (c *Conditions) Arg(a any) string {
+	c.Args = append(c.Args, a)
+	return "$" + strconv.Itoa(len(c.Args))
 }
 
-func (c *conditions) String() string { return strings.Join(c.all, " AND ") }
+func (c *Conditions) String() string { return strings.Join(c.all, " AND ") }
+
+// None reports whether there is no condition.
+func (c *Conditions) None() bool { return len(c.all) == 0 }
+
+// Clause is the WHERE of a statement that may have no condition.
+func (c *Conditions) Clause() string {
+	if c.None() {
+		return ""
+	}
+	return " WHERE " + c.String()
+}
 
 // ListSize is how many values a statement with a list has. Shorter lists are padded, so that there is one text. ShortListSize is
 // that of a page of search results: SQLite takes twice as long to find ten rows with a list of a hundred.

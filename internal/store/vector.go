@@ -26,16 +26,16 @@ func (s *Store) MemoryVectors(ctx context.Context, workspaceID string, subject m
 	return list, nil
 }
 
-var putMemoryVectors = &bulk{
-	into:    `memory_vector (workspace_id, memory_id, subject, revision, change, model, sealed)`,
-	columns: 7,
-	rest: `ON CONFLICT (workspace_id, memory_id) DO UPDATE SET revision = excluded.revision, change = excluded.change,
+var putMemoryVectors = &Bulk{
+	Into:    `memory_vector (workspace_id, memory_id, subject, revision, change, model, sealed)`,
+	Columns: 7,
+	Rest: `ON CONFLICT (workspace_id, memory_id) DO UPDATE SET revision = excluded.revision, change = excluded.change,
 		model = excluded.model, sealed = excluded.sealed`,
 }
 
 // PutMemoryVectors implements memory.Store.
 func (s *Store) PutMemoryVectors(ctx context.Context, workspaceID string, rows []*memory.VectorRow) error {
-	_, err := s.insert(ctx, s.main, putMemoryVectors, len(rows), func(i int, values []any) []any {
+	_, err := s.main.Insert(ctx, putMemoryVectors, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		sealed := r.Sealed
 		if sealed == nil {

@@ -23,7 +23,7 @@ func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
 		if err := row.Scan(&v.Number, &since, &announced, &sunset, &retired, &v.GuideURL, &v.Backdated, &v.Revision, &dated); err != nil {
 			return err
 		}
-		v.Since, v.AnnouncedAt, v.SunsetAt, v.RetiredAt = timeOf(since), timeOrZero(announced), timeOrZero(sunset), timeOrZero(retired)
+		v.Since, v.AnnouncedAt, v.SunsetAt, v.RetiredAt = TimeOf(since), timeOrZero(announced), timeOrZero(sunset), timeOrZero(retired)
 		v.DatedAt = timeOrZero(dated)
 		list = append(list, v)
 		return nil
@@ -44,7 +44,7 @@ func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 				sunset_at = excluded.sunset_at, retired_at = excluded.retired_at, guide_url = excluded.guide_url,
 				backdated = excluded.backdated, revision = excluded.revision, dated_at = excluded.dated_at
 			WHERE api_version.revision = excluded.revision - 1`,
-			v.Number, micros(v.Since), microsOrNull(v.AnnouncedAt), microsOrNull(v.SunsetAt), microsOrNull(v.RetiredAt),
+			v.Number, Micros(v.Since), microsOrNull(v.AnnouncedAt), microsOrNull(v.SunsetAt), microsOrNull(v.RetiredAt),
 			v.GuideURL, v.Backdated, v.Revision, microsOrNull(v.DatedAt))
 		if err != nil {
 			return fmt.Errorf("store version %d: %w", v.Number, err)
@@ -72,7 +72,7 @@ func (s *Store) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
 		if err := rows.Scan(&r.Version, &r.KeyID, &r.WorkspaceID, &until); err != nil {
 			return nil, fmt.Errorf("read rehearsal: %w", err)
 		}
-		r.Until = timeOf(until)
+		r.Until = TimeOf(until)
 		list = append(list, r)
 	}
 	if err := rows.Err(); err != nil {
@@ -85,13 +85,13 @@ func (s *Store) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
 func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
-		if _, err := q.Exec(ctx, `DELETE FROM sunset_rehearsal WHERE until <= $1`, micros(now)); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM sunset_rehearsal WHERE until <= $1`, Micros(now)); err != nil {
 			return fmt.Errorf("remove rehearsals: %w", err)
 		}
 		if _, err := q.Exec(ctx, `
 			INSERT INTO sunset_rehearsal (version, key_id, workspace_id, until) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (version, key_id) DO UPDATE SET workspace_id = excluded.workspace_id, until = excluded.until`,
-			r.Version, r.KeyID, r.WorkspaceID, micros(r.Until)); err != nil {
+			r.Version, r.KeyID, r.WorkspaceID, Micros(r.Until)); err != nil {
 			return fmt.Errorf("store rehearsal of %s: %w", r.KeyID, err)
 		}
 		s.announce(ctx, cluster.Version, strconv.Itoa(r.Version))
@@ -112,7 +112,7 @@ func (s *Store) WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, er
 	return workspaceID, nil
 }
 
-// microsOrNull is micros for a column that is NULL if the time is zero.
+// microsOrNull is Micros for a column that is NULL if the time is zero.
 func microsOrNull(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -125,5 +125,5 @@ func timeOrZero(us *int64) time.Time {
 	if us == nil {
 		return time.Time{}
 	}
-	return timeOf(*us)
+	return TimeOf(*us)
 }

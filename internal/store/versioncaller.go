@@ -72,10 +72,10 @@ func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max in
 	return nil
 }
 
-var addCallers = &bulk{
-	into:    `version_caller (version, workspace_id, caller_id, route, client, last_at)`,
-	columns: 6,
-	rest: `ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
+var addCallers = &Bulk{
+	Into:    `version_caller (version, workspace_id, caller_id, route, client, last_at)`,
+	Columns: 6,
+	Rest: `ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
 		WHERE excluded.last_at > version_caller.last_at`,
 }
 
@@ -85,9 +85,9 @@ func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error
 		a.LastAt = b.LastAt
 		return a == b
 	})
-	_, err := s.insert(ctx, s.usage, addCallers, len(rows), func(i int, values []any) []any {
+	_, err := s.usage.Insert(ctx, addCallers, len(rows), func(i int, values []any) []any {
 		c := &rows[i]
-		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, micros(c.LastAt))
+		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, Micros(c.LastAt))
 	})
 	if err != nil {
 		return fmt.Errorf("add callers: %w", err)
@@ -97,27 +97,27 @@ func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error
 
 // Callers implements lifecycle.CallerStore.
 func (s *Store) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecycle.Caller, error) {
-	var c conditions
-	c.where("version = ?", q.Version)
+	var c Conditions
+	c.Where("version = ?", q.Version)
 	if q.WorkspaceID != "" {
-		c.where("workspace_id = ?", q.WorkspaceID)
+		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
 	if !q.From.IsZero() {
-		c.where("last_at >= ?", micros(q.From))
+		c.Where("last_at >= ?", Micros(q.From))
 	}
 	if a := q.After; a != nil {
-		c.where("(workspace_id, caller_id, route, client) > (?, ?, ?, ?)", a.WorkspaceID, a.CallerID, a.Route, a.Client)
+		c.Where("(workspace_id, caller_id, route, client) > (?, ?, ?, ?)", a.WorkspaceID, a.CallerID, a.Route, a.Client)
 	}
 	query := `SELECT workspace_id, caller_id, route, client, last_at FROM version_caller WHERE ` + c.String() +
-		` ORDER BY workspace_id, caller_id, route, client LIMIT ` + c.arg(q.Limit)
+		` ORDER BY workspace_id, caller_id, route, client LIMIT ` + c.Arg(q.Limit)
 	var list []lifecycle.Caller
-	err := s.eachUsageRow(ctx, query, c.args, func(row Row) error {
+	err := s.eachUsageRow(ctx, query, c.Args, func(row Row) error {
 		found := lifecycle.Caller{Version: q.Version}
 		var at int64
 		if err := row.Scan(&found.WorkspaceID, &found.CallerID, &found.Route, &found.Client, &at); err != nil {
 			return err
 		}
-		found.LastAt = timeOf(at)
+		found.LastAt = TimeOf(at)
 		list = append(list, found)
 		return nil
 	})
@@ -130,7 +130,7 @@ func (s *Store) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecyc
 // PruneCallers implements lifecycle.CallerStore.
 func (s *Store) PruneCallers(ctx context.Context, before time.Time) error {
 	return s.usage.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM version_caller WHERE last_at < $1`, micros(before)); err != nil {
+		if _, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM version_caller WHERE last_at < $1`, Micros(before)); err != nil {
 			return fmt.Errorf("prune callers: %w", err)
 		}
 		return nil

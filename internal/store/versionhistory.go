@@ -18,7 +18,7 @@ func (s *Store) AddCheck(ctx context.Context, c *lifecycle.Check) (added bool, e
 			keys, active_keys, max_days, percent, min_keys, keys_percent, key_requests, key_days)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 		ON CONFLICT (version, sunset_at) DO NOTHING`,
-		c.Version, micros(c.SunsetAt), micros(c.At), string(c.Verdict), micros(c.NewSunsetAt), micros(u.From), u.Days, u.Requests,
+		c.Version, Micros(c.SunsetAt), Micros(c.At), string(c.Verdict), Micros(c.NewSunsetAt), Micros(u.From), u.Days, u.Requests,
 		u.AllRequests, u.Keys, u.ActiveKeys, t.Days, t.Percent, t.Keys, t.KeysPercent, t.KeyRequests, t.KeyDays)
 	if err != nil {
 		return false, fmt.Errorf("store the check of version %d: %w", c.Version, err)
@@ -43,7 +43,7 @@ func (s *Store) addOnce(ctx context.Context, insert string, version int, args ..
 func (s *Store) AddTransition(ctx context.Context, t lifecycle.Transition, at time.Time) (added bool, err error) {
 	added, err = s.addOnce(ctx, `
 		INSERT INTO version_transition (version, state, at, recorded_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (version, state) DO NOTHING`, t.Version, string(t.State), micros(t.At), micros(at))
+		ON CONFLICT (version, state) DO NOTHING`, t.Version, string(t.State), Micros(t.At), Micros(at))
 	if err != nil {
 		return false, fmt.Errorf("store a transition of version %d: %w", t.Version, err)
 	}
@@ -59,7 +59,7 @@ func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error)
 		if err := row.Scan(&t.Version, &t.State, &at); err != nil {
 			return err
 		}
-		t.At = timeOf(at)
+		t.At = TimeOf(at)
 		list = append(list, t)
 		return nil
 	}, `SELECT version, state, at FROM version_transition ORDER BY version, at, state`)
@@ -73,7 +73,7 @@ func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error)
 func (s *Store) AddNotice(ctx context.Context, version int, sunsetAt time.Time, days int, at time.Time) (added bool, err error) {
 	added, err = s.addOnce(ctx, `
 		INSERT INTO version_notice (version, sunset_at, days, sent_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (version, sunset_at, days) DO NOTHING`, version, micros(sunsetAt), days, micros(at))
+		ON CONFLICT (version, sunset_at, days) DO NOTHING`, version, Micros(sunsetAt), days, Micros(at))
 	if err != nil {
 		return false, fmt.Errorf("store a notice about version %d: %w", version, err)
 	}
@@ -84,7 +84,7 @@ func (s *Store) AddNotice(ctx context.Context, version int, sunsetAt time.Time, 
 func (s *Store) AddServiceDay(ctx context.Context, day time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
-		if _, err := q.Exec(ctx, `INSERT INTO service_day (day) VALUES ($1) ON CONFLICT (day) DO NOTHING`, micros(day)); err != nil {
+		if _, err := q.Exec(ctx, `INSERT INTO service_day (day) VALUES ($1) ON CONFLICT (day) DO NOTHING`, Micros(day)); err != nil {
 			return fmt.Errorf("store a day of service: %w", err)
 		}
 		_, err := q.Exec(ctx, `
@@ -102,7 +102,7 @@ func (s *Store) ServiceDays(ctx context.Context, max int) ([]time.Time, error) {
 	err := s.eachRow(ctx, func(row Row) error {
 		var day int64
 		err := row.Scan(&day)
-		list = append(list, timeOf(day))
+		list = append(list, TimeOf(day))
 		return err
 	}, `SELECT day FROM service_day ORDER BY day DESC LIMIT $1`, max)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) er
 		if err != nil {
 			return err
 		}
-		c.SunsetAt, c.At, c.NewSunsetAt, u.From = timeOf(sunset), timeOf(at), timeOf(next), timeOf(first)
+		c.SunsetAt, c.At, c.NewSunsetAt, u.From = TimeOf(sunset), TimeOf(at), TimeOf(next), TimeOf(first)
 		if v := byNumber[c.Version]; v != nil {
 			v.Checks = append(v.Checks, c)
 			v.Checked = v.Checked || v.SunsetAt.Equal(c.SunsetAt)
@@ -145,7 +145,7 @@ func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) er
 		if err := row.Scan(&version, &sunset, &days); err != nil {
 			return err
 		}
-		if v := byNumber[version]; v != nil && v.SunsetAt.Equal(timeOf(sunset)) {
+		if v := byNumber[version]; v != nil && v.SunsetAt.Equal(TimeOf(sunset)) {
 			v.NoticeDays = days
 		}
 		return nil

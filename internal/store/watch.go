@@ -11,20 +11,25 @@ type Observer struct {
 	Transaction func(ctx context.Context, database string) (context.Context, func(error))
 }
 
-// Observe calls o for everything that the store does. Call it before the store is used.
-func (s *Store) Observe(o Observer) {
-	for name, d := range map[string]*Database{"main": &s.main, "keys": &s.keys, "usage": &s.usage} {
-		*d = observed{*d, name, o}
-	}
-}
+// Observe returns an engine that calls o for everything that stores on it do.
+func Observe(e Engine, o Observer) Engine { return observedEngine{e, o} }
 
-// Watch calls fn with the text of every statement before it runs.
-func (s *Store) Watch(fn func(ctx context.Context, text string)) {
-	s.Observe(Observer{Statement: func(ctx context.Context, _, text string) func(error) {
+// Watch returns an engine that calls fn with the text of every statement before it runs.
+func Watch(e Engine, fn func(ctx context.Context, text string)) Engine {
+	return Observe(e, Observer{Statement: func(ctx context.Context, _, text string) func(error) {
 		fn(ctx, text)
 		return nil
 	}})
 }
+
+type observedEngine struct {
+	Engine
+	o Observer
+}
+
+func (e observedEngine) Main() Database  { return observed{e.Engine.Main(), "main", e.o} }
+func (e observedEngine) Keys() Database  { return observed{e.Engine.Keys(), "keys", e.o} }
+func (e observedEngine) Usage() Database { return observed{e.Engine.Usage(), "usage", e.o} }
 
 type observed struct {
 	Database
@@ -70,18 +75,12 @@ func (d observed) HoldRow(ctx context.Context, query string, args ...any) Row {
 
 // Scrub implements Scrubbed, if the database does.
 func (d observed) Scrub(ctx context.Context) error {
-	if d, ok := d.Database.(Scrubbed); ok {
-		return d.Scrub(ctx)
-	}
-	return nil
+	return scrub(ctx, d.Database)
 }
 
 // Rewrite implements Rewriter, if the database does.
 func (d observed) Rewrite(ctx context.Context, table string) (left int64, err error) {
-	if d, ok := d.Database.(Rewriter); ok {
-		return d.Rewrite(ctx, table)
-	}
-	return 0, nil
+	return rewriteTable(ctx, d.Database, table)
 }
 
 func (d observed) begin(ctx context.Context, text string) ended {

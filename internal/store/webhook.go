@@ -24,8 +24,8 @@ func scanWebhook(row Row) (*event.Webhook, error) {
 		return nil, err
 	}
 	w.DisabledAt, w.FailingSince, w.LastSuccessAt = maybeTime(disabled), maybeTime(failing), maybeTime(success)
-	w.PausedUntil, w.Slow, w.EnabledAt = maybeTime(paused), slow != 0, timeOf(enabled)
-	w.DisabledReason, w.CreatedAt, w.UpdatedAt = event.DisabledReason(reason), timeOf(created), timeOf(updated)
+	w.PausedUntil, w.Slow, w.EnabledAt = maybeTime(paused), slow != 0, TimeOf(enabled)
+	w.DisabledReason, w.CreatedAt, w.UpdatedAt = event.DisabledReason(reason), TimeOf(created), TimeOf(updated)
 	w.Types, err = typesOf(types)
 	return w, err
 }
@@ -58,7 +58,7 @@ func (s *Store) CreateWebhook(ctx context.Context, w *event.Webhook, max int) er
 		}
 		_, err := q.Exec(ctx, `INSERT INTO webhook (`+webhookColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 			w.ID, w.WorkspaceID, types, w.Sealed, w.Description, maybeMicros(w.DisabledAt), string(w.DisabledReason), maybeMicros(w.FailingSince),
-			maybeMicros(w.LastSuccessAt), w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), micros(w.EnabledAt), micros(w.CreatedAt), w.CreatedBy, micros(w.UpdatedAt), w.Revision)
+			maybeMicros(w.LastSuccessAt), w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), Micros(w.EnabledAt), Micros(w.CreatedAt), w.CreatedBy, Micros(w.UpdatedAt), w.Revision)
 		if err != nil {
 			return fmt.Errorf("add webhook: %w", err)
 		}
@@ -90,13 +90,13 @@ func readWebhook(row Row) (*event.Webhook, error) {
 
 // ListWebhooks implements event.Store.
 func (s *Store) ListWebhooks(ctx context.Context, workspaceID, before string, limit int) ([]event.Webhook, error) {
-	var c conditions
-	c.where("workspace_id = ?", workspaceID)
+	var c Conditions
+	c.Where("workspace_id = ?", workspaceID)
 	if before != "" {
-		c.where("id < ?", before)
+		c.Where("id < ?", before)
 	}
 	rows, err := s.main.In(ctx).Query(ctx,
-		`SELECT `+webhookColumns+` FROM webhook WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.arg(limit), c.args...)
+		`SELECT `+webhookColumns+` FROM webhook WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.Arg(limit), c.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
@@ -126,7 +126,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, w *event.Webhook) error {
 				failures = $7, paused_until = $8, slow = $9, enabled_at = $10, updated_at = $11, revision = $12
 			WHERE id = $13 AND workspace_id = $14 AND revision = $15`,
 			types, w.Sealed, w.Description, maybeMicros(w.DisabledAt), string(w.DisabledReason), maybeMicros(w.FailingSince),
-			w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), micros(w.EnabledAt), micros(w.UpdatedAt), w.Revision, w.ID, w.WorkspaceID, w.Revision-1)
+			w.Failures, maybeMicros(w.PausedUntil), bit(w.Slow), Micros(w.EnabledAt), Micros(w.UpdatedAt), w.Revision, w.ID, w.WorkspaceID, w.Revision-1)
 		if err != nil {
 			return fmt.Errorf("change webhook: %w", err)
 		}
@@ -166,7 +166,7 @@ func (s *Store) SaveHealth(ctx context.Context, w *event.Webhook) error {
 		}
 		_, err = q.Exec(ctx, `
 			UPDATE webhook SET disabled_at = $1, disabled_reason = $2, updated_at = $1, revision = revision + 1
-			WHERE id = $3 AND disabled_at IS NULL`, micros(*w.DisabledAt), string(w.DisabledReason), w.ID)
+			WHERE id = $3 AND disabled_at IS NULL`, Micros(*w.DisabledAt), string(w.DisabledReason), w.ID)
 		if err != nil {
 			return fmt.Errorf("disable a webhook: %w", err)
 		}

@@ -45,6 +45,8 @@ type Options struct {
 	Memory int64
 	// Statement is called with every SQL statement before it runs. Tests count statements with it.
 	Statement func(ctx context.Context, text string)
+	// Observer sees what the store does; nil for none.
+	Observer *store.Observer
 	// MinTimeout is the shortest timeout of database calls. Tests set it because a busy machine can be slow.
 	MinTimeout time.Duration
 }
@@ -114,9 +116,6 @@ func Open(ctx context.Context, cfg *config.Config, opt Options) (i *Instance, er
 	if err == nil {
 		i.Store, err = i.openStore(ctx)
 	}
-	if err == nil && opt.Statement != nil {
-		i.Store.Watch(opt.Statement)
-	}
 	if err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
@@ -174,9 +173,21 @@ func (i *Instance) openShared(ctx context.Context) (err error) {
 	return nil
 }
 
+// observed is the engine with the observers of the options.
+func (i *Instance) observed() store.Engine {
+	var e store.Engine = i.Engine
+	if i.opt.Observer != nil {
+		e = store.Observe(e, *i.opt.Observer)
+	}
+	if i.opt.Statement != nil {
+		e = store.Watch(e, i.opt.Statement)
+	}
+	return e
+}
+
 // openStore opens the store and the journal, and reads or creates the member file.
 func (i *Instance) openStore(ctx context.Context) (*Store, error) {
-	s := store.New(i.Engine)
+	s := store.New(i.observed())
 	id, err := s.InstanceID(ctx)
 	if err != nil {
 		return nil, err

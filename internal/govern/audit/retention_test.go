@@ -174,13 +174,12 @@ func TestListOfRemovedReadsHasTheirRemoval(t *testing.T) {
 		k.checkpoint(t)
 		k.pass(40 * day)
 		// The removal happens between the statements of the list.
-		beside := store.New(k.on)
 		statements := 0
-		beside.Watch(func(context.Context, string) {
+		beside := store.New(store.Watch(k.on, func(context.Context, string) {
 			if statements++; statements == 2 {
 				k.removeReads(t)
 			}
-		})
+		}))
 		rows, err := beside.ListAuditRows(t.Context(), audit.Filter{Limit: 100})
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("UsageReports", func(t *testing.T) { testUsageReports(t, open) })
 	t.Run("Vector", func(t *testing.T) { testVector(t, setup) })
 	t.Run("Version", func(t *testing.T) { testVersion(t, setup) })
-	t.Run("Watch", func(t *testing.T) { testWatch(t, setup) })
+	t.Run("Watch", func(t *testing.T) { testWatch(t, open) })
 	t.Run("Webhook", func(t *testing.T) { testWebhook(t, setup) })
 	t.Run("Binding", func(t *testing.T) { testBinding(t, open) })
 	t.Run("News", func(t *testing.T) { testNews(t, open) })

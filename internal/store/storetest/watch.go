@@ -55,11 +55,11 @@ func (w *witness) observer() store.Observer {
 	}
 }
 
-func testWatch(t *testing.T, setup setup) {
+func testWatch(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("AnObserverSeesTransactionsAndTheirStatements", func(t *testing.T) {
-		s := setup(t)
+		t.Parallel()
 		w := &witness{}
-		s.Observe(w.observer())
+		s := store.New(store.Observe(open(t), w.observer()))
 		_, err := s.Backlog(t.Context(), 1)
 		noError(t, err)
 		if got, want := w.take(), "main:SELECT:false done"; got != want {
