@@ -7,7 +7,7 @@ import "embed"
 // in it.
 //
 //go:embed CHANGELOG.md
-//go:embed docs/agents.md docs/analytics.md docs/api.md docs/client.md docs/console.md docs/forward-auth.md docs/glossary.md
-//go:embed docs/http.md docs/memory.md docs/metrics.md docs/operations.md docs/search.md docs/security.md docs/versioning.md
-//go:embed docs/webhooks.md
+//go:embed docs/agents.md docs/analytics.md docs/api.md docs/backups.md docs/client.md docs/console.md docs/forward-auth.md
+//go:embed docs/glossary.md docs/http.md docs/instances.md docs/memory.md docs/metrics.md docs/recipes.md docs/search.md
+//go:embed docs/security.md docs/settings.md docs/versioning.md docs/webhooks.md
 var Texts embed.FS

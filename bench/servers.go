@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/testing/enginetest"
 )
 
-// measureServers measures the CPU time of PostgreSQL and Redis per request. docs/operations.md derives from it how many
+// measureServers measures the CPU time of PostgreSQL and Redis per request. docs/instances.md derives from it how many
 // instances and requests one server can serve.
 func measureServers(run contest) (err error) {
 	b := &ground{}

@@ -78,7 +78,7 @@ func embeddingState(e client.EmbeddingState) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <a href=\"/docs/guides/operations#an-embeddings-endpoint\">How to set one</a>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " <a href=\"/docs/guides/settings#an-embeddings-endpoint\">How to set one</a>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -422,7 +422,7 @@ func noEndpoint(s embeddingSwitch) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if s.Endpoint == "off" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"muted\">No endpoint is set for this instance, so the switch has no effect yet. <a href=\"/docs/guides/operations#an-embeddings-endpoint\">How to set one</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<p class=\"muted\">No endpoint is set for this instance, so the switch has no effect yet. <a href=\"/docs/guides/settings#an-embeddings-endpoint\">How to set one</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

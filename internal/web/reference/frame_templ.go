@@ -266,7 +266,7 @@ type navLinks struct {
 // The guides for people who use the API, and for those who run an instance. Every guide is in one of them.
 var (
 	guidesToUse = []string{"api", "console", "search", "memory", "agents", "client", "webhooks", "analytics", "forward-auth", "versioning", "http"}
-	guidesToRun = []string{"operations", "security", "metrics", "glossary"}
+	guidesToRun = []string{"recipes", "settings", "backups", "instances", "security", "metrics", "glossary"}
 )
 
 func (v *visit) guideLinks(names []string) []navLink {

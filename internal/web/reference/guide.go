@@ -27,7 +27,7 @@ type guide struct {
 // guideOrder is the order of the guides: to begin, to use, to run. Guides that are not in it come last.
 var guideOrder = []string{
 	"api", "console", "search", "memory", "agents", "client", "webhooks", "analytics", "forward-auth", "versioning", "http",
-	"operations", "security", "metrics", "glossary", "changelog",
+	"recipes", "settings", "backups", "instances", "security", "metrics", "glossary", "changelog",
 }
 
 // readGuides reads the texts.

@@ -163,10 +163,10 @@ func TestWithoutAnEmbeddingsEndpointTheSwitchSaysSo(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	v := admin(t, p)
-	if text := v.get("/console/system").want(t, 200, "/docs/guides/operations#an-embeddings-endpoint").words(); !strings.Contains(text, "Embeddings endpoint off No endpoint is set") {
+	if text := v.get("/console/system").want(t, 200, "/docs/guides/settings#an-embeddings-endpoint").words(); !strings.Contains(text, "Embeddings endpoint off No endpoint is set") {
 		t.Errorf("the system shows %s", text)
 	}
-	v.get("/docs/guides/operations").want(t, 200, `id="an-embeddings-endpoint"`)
+	v.get("/docs/guides/settings").want(t, 200, `id="an-embeddings-endpoint"`)
 	path := "/console/workspaces/" + p.Workspace
 	v.get(path).want(t, 200, "No endpoint is set")
 	v.get(path+"/embeddings").want(t, 200, "No endpoint is set")

@@ -269,7 +269,7 @@ func TestSearchFindsGuidesOperationsAndCodes(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	for query, want := range map[string]string{
-		"erase+subject": `/docs/api/v1/memories#`, "insufficient_scope": `/docs/errors#insufficient_scope`, "BACKUP+restore": `/docs/guides/operations#`,
+		"erase+subject": `/docs/api/v1/memories#`, "insufficient_scope": `/docs/errors#insufficient_scope`, "BACKUP+restore": `/docs/guides/backups#`,
 		"zzzz": "Nothing contains", "": "Type words", "%3Cscript%3E": "&lt;script&gt;", strings.Repeat("%C3%A4", 300): "Nothing contains",
 	} {
 		got := get(t, p, "/docs/search?q="+query)

@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// TestDocumentedMessagesExist looks for each message of the last table of docs/operations.md in the strings of the program.
+// TestDocumentedMessagesExist looks for each message of the last table of docs/recipes.md in the strings of the program.
 func TestDocumentedMessagesExist(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/recipes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(page), "| Message | What to do |")
 	if !ok {
-		t.Fatal("docs/operations.md has no table of messages")
+		t.Fatal("docs/recipes.md has no table of messages")
 	}
 	var program strings.Builder
 	eachFile(t, "../..", func(path string) {
@@ -51,7 +51,7 @@ func TestDocumentedMessagesExist(t *testing.T) {
 			for part := range strings.SplitSeq(quoted[1], "…") { // which stands for a value
 				part = regexp.MustCompile(`^setting \w+:`).ReplaceAllString(strings.TrimSpace(part), "") // the name is a value too
 				if !strings.Contains(program.String(), strings.TrimSpace(part)) {
-					t.Errorf("docs/operations.md explains %q, but no string of the program contains %q", quoted[1], part)
+					t.Errorf("docs/recipes.md explains %q, but no string of the program contains %q", quoted[1], part)
 				}
 			}
 		}
