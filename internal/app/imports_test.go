@@ -22,7 +22,6 @@ var edges = map[string][]string{
 	"internal/base/secretfile": {},
 	"internal/base/text":       {},
 	"internal/base/fairshare":  {},
-	"internal/base/lru":        {},
 	"internal/base/coalesce":   {},
 	"internal/base/metrics":    {},
 	"internal/base/logqueue":   {},
@@ -39,7 +38,7 @@ var edges = map[string][]string{
 	"internal/govern/event": {
 		"internal/govern/audit", "internal/govern/auth", "internal/base/id", "internal/base/problem", "internal/base/revision", "internal/base/unit",
 	},
-	"internal/memory/seal":  {"internal/govern/audit", "internal/base/folder", "internal/base/lru", "internal/base/problem", "internal/base/secretfile", "internal/base/unit"},
+	"internal/memory/seal":  {"internal/govern/audit", "internal/base/folder", "internal/base/problem", "internal/base/secretfile", "internal/base/unit"},
 	"internal/govern/audit": {"internal/govern/auth", "internal/base/folder", "internal/base/id", "internal/base/problem", "internal/base/unit"},
 	"internal/govern/lifecycle": {
 		"internal/govern/audit", "internal/govern/auth", "internal/govern/event", "internal/base/id", "internal/base/problem", "internal/base/revision", "internal/base/unit",
@@ -49,11 +48,11 @@ var edges = map[string][]string{
 		"internal/govern/account", "internal/govern/auth", "internal/base/id", "internal/govern/lifecycle", "internal/govern/limit", "internal/base/problem", "internal/govern/usage",
 	},
 	"internal/govern/account": {
-		"internal/govern/audit", "internal/govern/auth", "internal/base/id", "internal/govern/limit", "internal/base/lru", "internal/base/problem", "internal/base/revision",
+		"internal/govern/audit", "internal/govern/auth", "internal/base/id", "internal/govern/limit", "internal/base/problem", "internal/base/revision",
 		"internal/base/unit", "internal/govern/usage",
 	},
 	"internal/govern/apikey": {
-		"internal/govern/account", "internal/govern/audit", "internal/govern/auth", "internal/govern/event", "internal/base/id", "internal/govern/limit", "internal/base/lru", "internal/base/problem",
+		"internal/govern/account", "internal/govern/audit", "internal/govern/auth", "internal/govern/event", "internal/base/id", "internal/govern/limit", "internal/base/problem",
 		"internal/base/revision", "internal/base/unit", "internal/govern/usage",
 	},
 	"internal/base/field":      {"internal/base/problem"},

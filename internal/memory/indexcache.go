@@ -2,9 +2,11 @@ package memory
 
 import (
 	"context"
+	"math"
 	"sync"
 
-	"keepsake/internal/base/lru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"keepsake/internal/memory/recall"
 )
 
@@ -14,7 +16,7 @@ type indexCache struct {
 	maxBytes int64
 
 	mu      sync.Mutex
-	entries *lru.Cache[indexName, *indexEntry]
+	entries *simplelru.LRU[indexName, *indexEntry]
 	bytes   int64
 	stats   RecallStats
 }
@@ -91,24 +93,23 @@ type RecallStats struct {
 const emptyIndex = 1 << 10
 
 func newIndexCache(maxBytes int64) *indexCache {
-	return &indexCache{maxBytes: maxBytes, entries: lru.New[indexName, *indexEntry](0)}
+	entries, _ := simplelru.NewLRU[indexName, *indexEntry](math.MaxInt, nil) // setBytes evicts
+	return &indexCache{maxBytes: maxBytes, entries: entries}
 }
 
 // find returns the entry of a subject, or nil.
 func (c *indexCache) find(name indexName) *indexEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.entries.Get(name); e != nil {
-		return *e
-	}
-	return nil
+	e, _ := c.entries.Get(name)
+	return e
 }
 
 func (c *indexCache) findOrAdd(name indexName) *indexEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.entries.Get(name); e != nil {
-		return *e
+	if e, ok := c.entries.Get(name); ok {
+		return e
 	}
 	e := &indexEntry{name: name, turn: make(chan struct{}, 1)}
 	c.entries.Add(name, e)
@@ -120,7 +121,7 @@ func (c *indexCache) findOrAdd(name indexName) *indexEntry {
 func (c *indexCache) resize(e *indexEntry, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if current := c.entries.Peek(e.name); current != nil && *current == e {
+	if current, _ := c.entries.Peek(e.name); current == e {
 		c.setBytes(e, bytes+emptyIndex)
 	}
 }
@@ -130,7 +131,8 @@ func (c *indexCache) setBytes(e *indexEntry, bytes int64) {
 	c.bytes += bytes - e.bytes
 	e.bytes = bytes
 	for c.bytes > c.maxBytes && c.entries.Len() > 0 {
-		c.bytes -= (*c.entries.RemoveOldest()).bytes
+		_, oldest, _ := c.entries.RemoveOldest()
+		c.bytes -= oldest.bytes
 		c.stats.Evictions++
 	}
 }
@@ -139,8 +141,8 @@ func (c *indexCache) remove(workspaceID string, subject Hash) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := indexName{workspaceID, subject}
-	if e := c.entries.Peek(name); e != nil {
-		c.bytes -= (*e).bytes
+	if e, ok := c.entries.Peek(name); ok {
+		c.bytes -= e.bytes
 		c.entries.Remove(name)
 	}
 }
@@ -148,7 +150,7 @@ func (c *indexCache) remove(workspaceID string, subject Hash) {
 func (c *indexCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries.Clear()
+	c.entries.Purge()
 	c.bytes = 0
 }
 
@@ -157,8 +159,8 @@ func (c *indexCache) byWorkspace() map[string][]*indexEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := map[string][]*indexEntry{}
-	for name, e := range c.entries.All() {
-		all[name.workspaceID] = append(all[name.workspaceID], *e)
+	for _, e := range c.entries.Values() {
+		all[e.name.workspaceID] = append(all[e.name.workspaceID], e)
 	}
 	return all
 }

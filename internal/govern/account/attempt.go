@@ -14,7 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"keepsake/internal/base/lru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"keepsake/internal/base/problem"
 )
 
@@ -71,13 +72,14 @@ type throttle struct {
 
 	// failed remembers until when a name is refused. That is final, because failures are never removed.
 	mu     sync.Mutex
-	failed *lru.Cache[GuessName, time.Time]
+	failed *simplelru.LRU[GuessName, time.Time]
 }
 
 func newThrottle(store GuessStore, clock func() time.Time, secret []byte) *throttle {
+	failed, _ := simplelru.NewLRU[GuessName, time.Time](throttleEntries, nil)
 	t := &throttle{
 		store: store, clock: clock, secret: secret, lifetime: attemptLifetime, timeout: guessTimeout, now: time.Now, sleep: sleep,
-		failed: lru.New[GuessName, time.Time](throttleEntries),
+		failed: failed,
 	}
 	if clock != nil {
 		t.now = clock
@@ -174,7 +176,7 @@ func (t *throttle) remembered(names []GuessName) error {
 	defer t.mu.Unlock()
 	wait := time.Duration(0)
 	for _, name := range names {
-		if until := t.failed.Peek(name); until != nil {
+		if until, ok := t.failed.Peek(name); ok {
 			wait = max(wait, until.Sub(t.now()))
 		}
 	}
@@ -206,7 +208,7 @@ func (a *attempt) remember(g *guessRecord) {
 	for i, limit := range maxFrom {
 		if f := g.tries[i].failures(); len(f.at) >= limit {
 			a.mu.Lock()
-			*a.failed.GetOrAdd(a.names[i]) = a.now().Add(f.wait(g.now, limit))
+			a.failed.Add(a.names[i], a.now().Add(f.wait(g.now, limit)))
 			a.mu.Unlock()
 		}
 	}

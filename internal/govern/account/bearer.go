@@ -8,12 +8,12 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-	"github.com/maypok86/otter/v2/stats"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"keepsake/internal/base/lru"
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/auth"
 	"keepsake/internal/govern/limit"
@@ -32,14 +32,15 @@ type Bearers struct {
 	tokens   *auth.Tokens
 	sessions *liveSessions
 
-	verified *otter.Cache[digest, auth.Access]      // tokens with a valid signature
-	refused  *otter.Cache[digest, *problem.Problem] // tokens that will never be valid
-	counter  *stats.Counter                         // of verified
+	verified *lru.Cache[digest, auth.Access]      // tokens with a valid signature
+	refused  *lru.Cache[digest, *problem.Problem] // tokens that will never be valid
+
+	hits, misses, evictions atomic.Int64 // of verified
 
 	checks   chan struct{} // limits how many signatures are verified at once
 	suspects chan struct{} // limits these to one for all addresses with too many wrong signatures
 	guessing sync.Mutex
-	guesses  *lru.Cache[network, guesses]
+	guesses  *simplelru.LRU[network, *guesses]
 }
 
 // guesses counts the wrong signatures from one address in the minute that began at since.
@@ -56,15 +57,16 @@ const (
 
 // NewBearers returns a Bearers.
 func NewBearers(store SessionStore, directory *Directory, tokens *auth.Tokens) *Bearers {
-	counter := stats.NewCounter()
+	verified, _ := lru.New[digest, auth.Access](maxVerified)
+	refused, _ := lru.New[digest, *problem.Problem](maxRefused)
+	wrong, _ := simplelru.NewLRU[network, *guesses](throttleEntries, nil)
 	return &Bearers{
 		tokens: tokens, sessions: newLiveSessions(store, directory),
-		verified: otter.Must(&otter.Options[digest, auth.Access]{MaximumSize: maxVerified, StatsRecorder: counter}),
-		refused:  otter.Must(&otter.Options[digest, *problem.Problem]{MaximumSize: maxRefused}),
-		counter:  counter,
+		verified: verified,
+		refused:  refused,
 		checks:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		suspects: make(chan struct{}, 1),
-		guesses:  lru.New[network, guesses](throttleEntries),
+		guesses:  wrong,
 	}
 }
 
@@ -75,16 +77,21 @@ func (b *Bearers) Authenticate(ctx context.Context, text string, from netip.Addr
 		return Bearer{}, auth.ErrInvalidToken
 	}
 	sum := sumOf(text)
-	access, ok := b.verified.GetIfPresent(sum)
-	if !ok {
-		if refusal, ok := b.refused.GetIfPresent(sum); ok {
+	access, ok := b.verified.Get(sum)
+	if ok {
+		b.hits.Add(1)
+	} else {
+		b.misses.Add(1)
+		if refusal, ok := b.refused.Get(sum); ok {
 			return Bearer{}, refusal
 		}
 		var err error
 		if access, err = b.verify(ctx, text, from, now); err != nil {
 			return Bearer{}, b.refuse(sum, err)
 		}
-		b.verified.Set(sum, access)
+		if b.verified.Add(sum, access) {
+			b.evictions.Add(1)
+		}
 	}
 	if !now.Before(access.ExpiresAt) {
 		return Bearer{}, auth.ErrTokenExpired
@@ -117,8 +124,8 @@ func (b *Bearers) refuse(sum digest, err error) error {
 		return auth.ErrInvalidToken
 	}
 	if p, ok := problem.As(err); ok && p.Kind == problem.Unauthenticated {
-		b.refused.Set(sum, p)
-		b.verified.Invalidate(sum)
+		b.refused.Add(sum, p)
+		b.verified.Remove(sum)
 	}
 	return err
 }
@@ -173,12 +180,15 @@ func (b *Bearers) check(ctx context.Context, text string, suspect bool) (auth.Ac
 func (b *Bearers) guessed(from network, now time.Time, more int) int {
 	b.guessing.Lock()
 	defer b.guessing.Unlock()
-	g := b.guesses.Peek(from)
-	if g == nil && more == 0 {
+	g, known := b.guesses.Peek(from)
+	if !known && more == 0 {
 		return 0
 	}
+	if !known {
+		g = &guesses{}
+	}
 	if more > 0 {
-		g = b.guesses.GetOrAdd(from)
+		b.guesses.Add(from, g)
 	}
 	if age := now.Sub(g.since); age < 0 || age >= time.Minute {
 		g.since, g.count = now, 0
@@ -189,11 +199,10 @@ func (b *Bearers) guessed(from network, now time.Time, more int) int {
 
 // Stats describes the cache of verified tokens.
 func (b *Bearers) Stats() limit.CacheStats {
-	s := b.counter.Snapshot()
-	entries := int64(b.verified.EstimatedSize())
+	entries := int64(b.verified.Len())
 	return limit.CacheStats{
 		Entries: entries, Capacity: maxVerified, Bytes: entries * verifiedBytes,
-		Hits: int64(s.Hits), Misses: int64(s.Misses), Evictions: int64(s.Evictions),
+		Hits: b.hits.Load(), Misses: b.misses.Load(), Evictions: b.evictions.Load(),
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/base/lru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"keepsake/internal/base/problem"
 )
 
@@ -91,7 +92,7 @@ func isMissing(err error) bool {
 // refusals remembers the last secrets that the database refused.
 type refusals struct {
 	mu     sync.Mutex
-	recent *lru.Cache[[32]byte, cachedRefusal]
+	recent *simplelru.LRU[[32]byte, cachedRefusal]
 
 	hits, misses, evicted int64
 }
@@ -102,14 +103,15 @@ type cachedRefusal struct {
 }
 
 func newRefusals() *refusals {
-	return &refusals{recent: lru.New[[32]byte, cachedRefusal](maxRefusals)}
+	recent, _ := simplelru.NewLRU[[32]byte, cachedRefusal](maxRefusals, nil)
+	return &refusals{recent: recent}
 }
 
 // get returns the refusal of a secret, nil if there is none or it is too old.
 func (r *refusals) get(hash [32]byte, now time.Time) *problem.Problem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.recent.Peek(hash); known != nil {
+	if known, ok := r.recent.Peek(hash); ok {
 		if age := now.Sub(known.at); age >= 0 && age < refusalTTL {
 			r.hits++
 			return known.problem
@@ -122,8 +124,7 @@ func (r *refusals) get(hash [32]byte, now time.Time) *problem.Problem {
 func (r *refusals) add(hash [32]byte, p *problem.Problem, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.recent.Full() && r.recent.Peek(hash) == nil {
+	if r.recent.Add(hash, cachedRefusal{p, now}) {
 		r.evicted++
 	}
-	*r.recent.GetOrAdd(hash) = cachedRefusal{p, now}
 }

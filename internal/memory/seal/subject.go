@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"keepsake/internal/base/lru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"keepsake/internal/base/problem"
 	"keepsake/internal/base/unit"
 )
@@ -80,7 +81,7 @@ type Subjects struct {
 	wake       chan struct{} // wakes Run
 
 	mu     sync.Mutex
-	open   *lru.Cache[subjectName, *DataKey]
+	open   *simplelru.LRU[subjectName, *DataKey]
 	forgot uint64 // counts Forget and ForgetAll: a key that was read before must not be cached afterwards
 }
 
@@ -97,9 +98,8 @@ func NewSubjects(o SubjectsOptions) *Subjects {
 	if o.CacheSize == 0 {
 		o.CacheSize = 16384
 	}
-	return &Subjects{
-		SubjectsOptions: o, instance: o.Secrets.Instance(), wake: make(chan struct{}, 1), open: lru.New[subjectName, *DataKey](o.CacheSize),
-	}
+	open, _ := simplelru.NewLRU[subjectName, *DataKey](o.CacheSize, nil)
+	return &Subjects{SubjectsOptions: o, instance: o.Secrets.Instance(), wake: make(chan struct{}, 1), open: open}
 }
 
 // Find returns a data key. The error is ErrDestroyed if it was destroyed or never existed.
@@ -184,7 +184,7 @@ func (s *Subjects) ForgetAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgot++
-	s.open.Clear()
+	s.open.Purge()
 }
 
 // Cached is the number of cached data keys.
@@ -258,10 +258,11 @@ func (s *Subjects) openAll(workspaceID string, want []SubjectGeneration, rows []
 func (s *Subjects) cached(name subjectName, generation int64) *DataKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key := s.open.Peek(name); key == nil || (*key).Generation != generation {
+	if key, ok := s.open.Peek(name); !ok || key.Generation != generation {
 		return nil
 	}
-	return *s.open.Get(name)
+	key, _ := s.open.Get(name)
+	return key
 }
 
 func (s *Subjects) forgotten() uint64 {
@@ -277,7 +278,7 @@ func (s *Subjects) keep(name subjectName, key *DataKey, seen uint64) {
 	if s.forgot != seen {
 		return
 	}
-	if known := s.open.GetOrAdd(name); *known == nil || (*known).Generation < key.Generation {
-		*known = key
+	if known, ok := s.open.Get(name); !ok || known.Generation < key.Generation {
+		s.open.Add(name, key)
 	}
 }
