@@ -57,12 +57,13 @@ vulncheck:
 bench:
 	$(GO) run ./bench
 
-# Writes the descriptions of the versions that the code declares. Read the diff; a change wants another info.version.
+# Writes the descriptions of the versions that the code declares. Read the diff.
 openapi:
 	$(GO) run openapi/generate.go
 
 # Makes the descriptions what clients are promised from now on; part of a release.
 openapi-baseline: openapi
+	mkdir -p openapi/baseline
 	cp openapi/v*.json openapi/baseline/
 
 # Writes the Go code of the pages of the console and of the documentation from their *.templ.

@@ -285,14 +285,15 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 		for method, op := range methods {
 			if sent[op.ID] == nil {
 				if uncalled[op.ID] == "" {
-					t.Errorf("no method calls %s %s (%s)", method, path, op.ID)
+					t.Errorf("no method of the client calls %s %s; add one to client/<noun>.go, such as\n\t// %s …\n\tfunc (c *Client) %[3]s(ctx context.Context) (out %[3]sResult, err error) {\n\t\treturn out, c.%s(ctx, %[2]q, nil, &out)\n\t}\nor say in uncalled (client/operations_test.go) why it needs none: %q: \"…\",",
+						strings.ToUpper(method), path, strings.ToUpper(op.ID[:1])+op.ID[1:], method, op.ID)
 				}
 				continue
 			}
 			known := api.parameters(op)
 			for _, parameter := range known {
 				if !sent[op.ID][parameter] && cmp.Or(unsent[op.ID+"."+parameter], unsent["every."+parameter]) == "" {
-					t.Errorf("%s: no method sends %s", op.ID, parameter)
+					t.Errorf("no method of the client sends %s of %s; add it to the method's options, or say in unsent (client/operations_test.go) why it needs none: %q: \"…\",", parameter, op.ID, op.ID+"."+parameter)
 				}
 			}
 			for parameter := range sent[op.ID] {
@@ -337,12 +338,12 @@ func TestMethodsWithOneEffectAreRepeated(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(once)) {
 		if sentOnce[name] == "" {
-			t.Errorf("%s is not repeated", name)
+			t.Errorf("%s is not sent again after a 503; say in sentOnce (client/operations_test.go) why: %q: \"…\",", name, name)
 		}
 	}
 	for name := range sentOnce {
 		if !once[name] {
-			t.Errorf("%s is repeated", name)
+			t.Errorf("%s is sent again after a 503; remove it from sentOnce (client/operations_test.go), or send it once", name)
 		}
 	}
 }

@@ -19,43 +19,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"pgregory.net/rapid"
 
+	"keepsake/internal/app"
 	"keepsake/internal/base/problem"
-	v1 "keepsake/internal/web/api/v1"
 	"keepsake/internal/web/endpoint"
 )
-
-// declarations are the operations as the program declares them, without anything behind them.
-func declarations() *endpoint.Registry {
-	r := endpoint.NewRegistry()
-	v1.DescribeTags(r)
-	v1.AddVersions(r, nil)
-	v1.AddAdminVersions(r, nil, nil)
-	v1.AddHealth(r, nil)
-	v1.AddCacheStats(r, nil)
-	v1.AddAdminWorkspaces(r, nil, nil)
-	v1.AddAdminUsers(r, nil, nil)
-	v1.AddAdminTiers(r, nil, nil)
-	v1.AddAuditLog(r, nil, nil)
-	v1.AddLogin(r, nil)
-	v1.AddProfile(r, nil)
-	v1.AddSigningKeys(r, nil, nil, nil)
-	v1.AddAPIKeys(r, nil, nil)
-	v1.AddAPIKeyRotation(r, nil)
-	v1.AddVerify(r, nil)
-	v1.AddDocuments(r, nil, nil)
-	v1.AddDocumentDeletion(r, nil)
-	v1.AddPortableDocuments(r, nil)
-	v1.AddSearch(r, nil)
-	v1.AddMemories(r, nil, nil)
-	v1.AddMemoryBatch(r, nil)
-	v1.AddForgetting(r, nil)
-	v1.AddSubjects(r, nil, nil)
-	v1.AddPortableMemories(r, nil)
-	v1.AddRecall(r, nil)
-	v1.AddAnalytics(r, nil, nil)
-	v1.AddWebhooks(r, nil, nil)
-	return r
-}
 
 // TestEveryOperationTakesWhatTheDocumentSaysItTakes makes requests out of the document, right ones and ones that are
 // wrong at the edges of what it says, and asks an independent validator and the operation's own binder about each.
@@ -65,17 +32,17 @@ func TestEveryOperationTakesWhatTheDocumentSaysItTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := declarations()
+	r := app.Declared()
 	operations := append(r.At(1), r.Unversioned()...)
 	if described := countOperations(doc); described != len(operations) {
-		t.Errorf("the document has %d operations, the code %d", described, len(operations))
+		t.Errorf("openapi/v1.json has %d operations, and the code declares %d; run 'make openapi'", described, len(operations))
 	}
 	for _, op := range operations {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			item := doc.Paths.Value(op.Route(1))
 			if item == nil || item.GetOperation(op.Method) == nil {
-				t.Fatalf("%s %s is not in the document", op.Method, op.Route(1))
+				t.Fatalf("%s %s is not in openapi/v1.json; run 'make openapi'", op.Method, op.Route(1))
 			}
 			route := &routers.Route{Spec: doc, Path: op.Route(1), PathItem: item, Method: op.Method, Operation: item.GetOperation(op.Method)}
 			taken := 0

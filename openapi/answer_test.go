@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -247,10 +248,21 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if len(c.seen[op.OperationID]) == 0 {
-				t.Errorf("%s %s was never asked", method, path)
+				t.Errorf("%s %s (%s) was not called; add a call to TestTheProgramAnswersAsTheDocumentSays in openapi/answer_test.go:\n\tc.call(%s, %q, %q, \"\", \"\", \"\")",
+					method, path, op.OperationID, success(op), method, path)
 			}
 		}
 	}
+}
+
+// success returns the status that an operation answers if all is well.
+func success(op *openapi3.Operation) string {
+	for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
+		if strings.HasPrefix(status, "2") {
+			return status
+		}
+	}
+	return "200"
 }
 
 func (c *caller) callWebhooks() {

@@ -63,7 +63,7 @@ func TestEveryBreakingDifferenceBetweenVersionsHasAStep(t *testing.T) {
 // A version that lives in tests has the three kinds of differences.
 func TestADifferenceWithoutAStepIsNoticed(t *testing.T) {
 	t.Parallel()
-	r := declarations()
+	r := app.Declared()
 	apptest.DeclareNext(r, nil)
 	dir := t.TempDir()
 	var files []string

@@ -29,7 +29,6 @@ func operations(s *services) *endpoint.Registry {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
-	r.SetDocumentVersion(1, "1.27.0") // rises with every change of openapi/v1.json
 	v1.DescribeTags(r)
 	v1.AddVersions(r, s.versionList)
 	v1.AddAdminVersions(r, s.versionList, s.cursors)

@@ -204,8 +204,8 @@ func (r *Registry) Unversioned() []*Operation {
 	return list
 }
 
-// SetDocumentVersion sets info.version of API version n's document, such as "1.2.0". It rises with every change of the
-// document.
+// SetDocumentVersion sets info.version of API version n's document, such as "1.2.0". It rises with the first
+// change of the document after a release.
 func (r *Registry) SetDocumentVersion(n int, version string) { r.documents[n] = version }
 
 // DescribeTag adds a tag to the document, for Operation.Tag.
