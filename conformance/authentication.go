@@ -201,7 +201,8 @@ func scopeChecks() []promise {
 			}
 			for _, op := range c.operations() {
 				if strings.HasPrefix(op.path, "/api/v1/") && !slices.Contains(open, op.path) && !matchesOne(tried, op) {
-					c.broken("%s %s is in the API's description and not in this suite's table of scopes", op.method, op.path)
+					c.broken("%s %s is in the API's description and not in this suite's table of scopes; add it with its scope to endpointsByScope (conformance/authentication.go):\n\t{scope: \"…\", call: func() *call { return c.%s(%q) }},",
+						op.method, op.path, strings.ToLower(op.method), op.path)
 				}
 			}
 		}},
