@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"keepsake/internal/base/serverurl"
 	"keepsake/internal/govern/limit"
 )
@@ -286,14 +288,26 @@ func baseURL(text string) (string, bool) {
 		return "", false
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
-	if scheme != "http" && scheme != "https" || host == "" {
+	if scheme != "http" && scheme != "https" {
+		return "", false
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r > '~' }) {
+		host, err = idna.Lookup.ToASCII(host)
+	}
+	if err != nil || !plainHost.MatchString(host) {
 		return "", false
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	if port := u.Port(); port != "" && (scheme+port != "http80" && scheme+port != "https443") {
-		host += ":" + port
+	if text := u.Port(); text != "" {
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || port == 0 {
+			return "", false
+		}
+		if defaultPort := map[string]uint64{"http": 80, "https": 443}[scheme]; port != defaultPort {
+			host += ":" + strconv.FormatUint(port, 10)
+		}
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	if path != "" && !plainPath.MatchString(path) || slices.Contains(strings.Split(path, "/"), "..") || slices.Contains(strings.Split(path, "/"), ".") {
@@ -309,6 +323,9 @@ func shown(text, otherwise string) string {
 	}
 	return strconv.Quote(text)
 }
+
+// plainHost matches names and addresses, but no zone of an IPv6 address: it means something on one machine only.
+var plainHost = regexp.MustCompile(`^[a-z0-9._~:-]+$`)
 
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
