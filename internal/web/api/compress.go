@@ -121,6 +121,6 @@ func refusesIdentity(header []string) bool {
 
 // positive reports whether the parameters of a coding give it a weight above 0.
 func positive(params string) bool {
-	weight := strings.ReplaceAll(strings.ToLower(params), " ", "")
+	weight := strings.TrimSpace(strings.ReplaceAll(strings.ToLower(params), " ", ""))
 	return !strings.HasPrefix(weight, "q=") || strings.Trim(weight[len("q="):], "0.") != ""
 }
