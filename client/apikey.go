@@ -21,7 +21,7 @@ type APIKey struct {
 	SubjectID    *string        `json:"subjectId"`
 	AgentID      *string        `json:"agentId"`
 	AllowedIPs   []string       `json:"allowedIps"`
-	Metadata     map[string]any `json:"metadata"`
+	Metadata     map[string]any `json:"metadata"` // string, json.Number or bool
 	CreatedAt    time.Time      `json:"createdAt"`
 	CreatedBy    string         `json:"createdBy"`
 	UpdatedAt    time.Time      `json:"updatedAt"`

@@ -189,13 +189,24 @@ func (c *Client) try(ctx context.Context, r request, out any) error {
 	default:
 		var body []byte
 		if body, err = io.ReadAll(res.Body); err == nil {
-			return r.unread(json.Unmarshal(body, out))
+			return r.unread(decode(body, out))
 		}
 	}
 	if err != nil {
 		err = &lostError{err}
 	}
 	return r.unread(err)
+}
+
+// decode reads JSON. Numbers of metadata stay as the server spelled them, so a program that prints them or sends them back loses
+// no digit.
+func decode(body []byte, out any) error {
+	if !json.Valid(body) {
+		return json.Unmarshal(body, out) // its error
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	return d.Decode(out)
 }
 
 // unread returns the error of a response that could not be read.

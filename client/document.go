@@ -17,7 +17,7 @@ type Document struct {
 	Text       string         `json:"text"`
 	URL        *string        `json:"url"`
 	Tags       []string       `json:"tags"`
-	Metadata   map[string]any `json:"metadata"` // string, float64 or bool
+	Metadata   map[string]any `json:"metadata"` // string, json.Number or bool
 	CreatedAt  time.Time      `json:"createdAt"`
 	UpdatedAt  time.Time      `json:"updatedAt"`
 	Revision   int64          `json:"revision"`

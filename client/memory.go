@@ -18,7 +18,7 @@ type Memory struct {
 	Text       string         `json:"text"`
 	Speaker    *string        `json:"speaker"`
 	Tags       []string       `json:"tags"`
-	Metadata   map[string]any `json:"metadata"`   // string, float64 or bool
+	Metadata   map[string]any `json:"metadata"`   // string, json.Number or bool
 	Importance *float64       `json:"importance"` // 0 to 1
 	Pinned     bool           `json:"pinned"`
 	OccurredAt *time.Time     `json:"occurredAt"`

@@ -1,8 +1,10 @@
 package client_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +49,7 @@ func TestEveryCallAboutKeysWorksOnTheProgram(t *testing.T) {
 		Quota: &client.Quota{Daily: &daily}, AllowedIPs: []string{"127.0.0.0/8"}, Metadata: map[string]any{"team": "a", "n": 1.5},
 	}))(t, "create")
 	if !strings.HasPrefix(made.Key, "kpsk_") || made.State != "active" || !made.ExpiresAt.Equal(end) || *made.Quota.Daily != daily ||
-		made.Metadata["n"] != 1.5 || made.RateLimit != (client.RateLimit{RequestsPerMinute: 20}) {
+		made.Metadata["n"] != json.Number("1.5") || made.RateLimit != (client.RateLimit{RequestsPerMinute: 20}) {
 		t.Errorf("created %+v", made)
 	}
 	read := must(c.APIKey(ctx, made.ID))(t, "read")
@@ -174,4 +176,26 @@ func limiterMode(t *testing.T) string {
 		return "split" // others may share its database
 	}
 	return "local"
+}
+
+// A program that reads a document and stores it again changes no number, although the server refuses digits that are rounded.
+func TestNumbersOfMetadataAreSentBackAsTheyCame(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	c := connect(t, p.URL, p.Key)
+	sent := map[string]any{"a": int64(1) << 60, "b": json.Number("0.1e-7"), "c": 1.5, "d": 1e300}
+	first := must(c.PutDocument(t.Context(), client.NewDocument{ID: "a", Text: "a", Metadata: sent}, nil))(t, "put")
+	second := must(c.PutDocument(t.Context(), client.NewDocument{ID: "a", Text: "a", Metadata: first.Metadata}, nil))(t, "put again")
+	want := map[string]any{
+		"a": json.Number("1152921504606846976"), "b": json.Number("1e-8"), "c": json.Number("1.5"), "d": json.Number("1e+300"),
+	}
+	for _, got := range []map[string]any{first.Metadata, second.Metadata} {
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	found := must(c.Search(t.Context(), client.Query{Q: "a"}))(t, "search")
+	if !reflect.DeepEqual(found.Results[0].Metadata, want) {
+		t.Errorf("found %v", found.Results[0].Metadata)
+	}
 }

@@ -587,6 +587,17 @@ func TestDocumentsAreSearched(t *testing.T) {
 	v.get("/console/documents/boiler").want(t, 404, "Document not found.")
 }
 
+func TestADocumentsPageShowsItsMetadataAsStored(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	if _, err := operator(t, p).PutDocument(t.Context(), client.NewDocument{ID: "a", Text: "a", Metadata: map[string]any{
+		"price": 1000000, "serial": int64(1) << 60, "share": 0.1e-7, "open": true,
+	}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	admin(t, p).get("/console/documents/a").want(t, 200, ">1000000<", ">1152921504606846976<", ">1e-8<", ">true<")
+}
+
 func TestAPersonIsErasedInTheConsole(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
