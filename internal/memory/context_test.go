@@ -161,7 +161,7 @@ func TestABudgetIsKept(t *testing.T) {
 			told[id] = true
 			m := memories[id]
 			delete(memories, id)
-			said := strings.ReplaceAll(strings.NewReplacer("\r", "\n", "\u2028", "\n").Replace(strings.TrimSpace(m.Text)), "\n", "\n  ")
+			said := strings.ReplaceAll(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n").Replace(strings.TrimSpace(m.Text)), "\n", "\n  ")
 			if whole, cut := strings.Contains(packed.Text, said+"\n"), slices.Contains(packed.Cut, id); whole == cut || cut != strings.Contains(packed.Text, "… [cut: "+id+"]\n") {
 				r.Fatalf("%q is whole %v, cut %v in\n%s", said, whole, cut, packed.Text)
 			}

@@ -41,7 +41,7 @@ func (x *requestState) discard() {
 		return
 	}
 	c := http.NewResponseController(x.w)
-	if c.SetReadDeadline(time.Now().Add(discardTime)) != nil || c.Flush() != nil { // deadlines of connections use the real clock
+	if c.SetReadDeadline(time.Now().Add(max(discardTime, x.api.o.MinTimeout))) != nil || c.Flush() != nil { // deadlines of connections use the real clock
 		return
 	}
 	_, _ = io.CopyN(io.Discard, x.sent, maxDiscarded) // the client can have disconnected

@@ -49,18 +49,19 @@ func sendFirst(t *testing.T, addr, head string, body []byte) *http.Response {
 func TestClientsThatSendFirstSeeTheResponse(t *testing.T) {
 	t.Parallel()
 	const size = 9 << 20 // more than the buffers between client and server
-	b := setup(t)
+	patient := func(o *api.Options) { o.MinTimeout = time.Minute }
+	b := setup(t, patient)
 	all := "X-API-Key: " + b.Key(apitest.Operator, auth.All, nil) + "\r\n"
 	reader := "X-API-Key: " + b.Key(apitest.Operator, auth.Read, nil) + "\r\n"
 	spentKey := b.Key(apitest.Operator, auth.All, perMinute(1))
 	b.do("GET", "/api/v1/ping", "", "X-API-Key", spentKey).want(t, 200, "")
 	spent := "X-API-Key: " + spentKey + "\r\n"
 	now := b.clock.Now()
-	old := successor(t)
+	old := successor(t, patient)
 	old.release(now, lifecycle.AddMonths(now, 6))
 	old.clock.Move(lifecycle.AddMonths(now, 6).Sub(now))
 
-	busy := setup(t, func(o *api.Options) { o.InFlight = 2 }) // one of them is reserved
+	busy := setup(t, patient, func(o *api.Options) { o.InFlight = 2 }) // one of them is reserved
 	busyKey := busy.Key(apitest.Operator, auth.All, nil)
 	busy.notes.block, busy.notes.entered = make(chan struct{}), make(chan struct{})
 	running := make(chan answer, 1)

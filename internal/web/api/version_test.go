@@ -15,8 +15,8 @@ import (
 
 // successor makes a surface whose code knows a version 2: it inherits everything of version 1 but /read, which it
 // answers differently, and adds /fresh. Version 2 is not released yet.
-func successor(t *testing.T) *bundle {
-	return setup(t, func(o *api.Options) {
+func successor(t *testing.T, change ...func(o *api.Options)) *bundle {
+	return setup(t, append(change, func(o *api.Options) {
 		type none struct{}
 		type said struct {
 			Body struct {
@@ -41,7 +41,7 @@ func successor(t *testing.T) *bundle {
 			Version: 2, ID: "read-says", Summary: "It says <something> else.", Routes: []string{"GET /read"},
 			Before: `{"says":"its scopes"}`, After: `{"says":"<version 2>"}`,
 		}}
-	})
+	})...)
 }
 
 func (b *bundle) release(at, sunset time.Time) {
