@@ -58,7 +58,7 @@ var edges = map[string][]string{
 	"internal/base/field":      {"internal/base/problem"},
 	"internal/search/document": {"internal/base/coalesce", "internal/govern/event", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/unit"},
 	"internal/memory": {
-		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id", "internal/base/lru",
+		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id",
 		"internal/memory/embedding", "internal/memory/recall", "internal/base/problem", "internal/base/revision", "internal/memory/seal", "internal/base/text",
 		"internal/base/unit",
 	},

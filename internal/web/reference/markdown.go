@@ -1,23 +1,47 @@
 package reference
 
 import (
+	"bytes"
 	"html"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	markup "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
-// markdown renders the part of Markdown that the guides use: headings, paragraphs, lists, tables, fenced code, code spans,
-// emphasis and links. HTML in a guide is shown as text. TestGuidesRenderAsMarkdown compares it with a complete renderer, which
-// would add 630 KB to the program.
-type markdown struct {
-	out      strings.Builder
-	link     func(dest string) string // returns the address of a link; empty: there is no such page
-	headings []heading
-	ids      map[string]int
-}
+// markdown is CommonMark with tables. It has no parsers of HTML, so HTML in a guide is shown as text.
+var markdown = goldmark.New(
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+		),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)),
+	goldmark.WithExtensions(extension.Table),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(elements{}, 1))),
+)
 
 // heading is a heading of a text.
 type heading struct {
@@ -25,98 +49,77 @@ type heading struct {
 	ID, Text string
 }
 
-// renderMarkdown returns a text as HTML, with its headings.
-func renderMarkdown(text string, link func(dest string) string) (string, []heading) {
-	m := &markdown{link: link, ids: map[string]int{}}
-	m.blocks(strings.Split(strings.TrimRight(text, "\n"), "\n"), false)
-	return m.out.String(), m.headings
+// renderMarkdown returns a text as HTML, with its headings. link returns the address of a link; empty: there is no such page.
+func renderMarkdown(source string, link func(dest string) string) (string, []heading) {
+	p := page{source: []byte(source), link: link, ids: map[string]int{}}
+	root := markdown.Parser().Parse(markup.NewReader(p.source))
+	var nodes []ast.Node // the tree must not change during the walk
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			nodes = append(nodes, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range nodes {
+		p.change(n)
+	}
+	return p.render(root), p.headings
 }
 
-var (
-	headingLine = regexp.MustCompile(`^(#{1,6}) +(.*?)(?: +#*)?$`)
-	itemLine    = regexp.MustCompile(`^(?:[-*+]|(\d{1,9})[.)])( +)(.*)$`)
-	tableRule   = regexp.MustCompile(`^\|(?: *:?-+:? *\|)+ *$`)
-)
+// page is a text that is rendered.
+type page struct {
+	source   []byte
+	link     func(dest string) string
+	headings []heading
+	ids      map[string]int
+}
 
-// blocks renders lines. In a tight list, paragraphs have no element of their own.
-func (m *markdown) blocks(lines []string, tight bool) {
-	for i := 0; i < len(lines); {
-		line := lines[i]
-		switch {
-		case strings.TrimSpace(line) == "":
-			i++
-		case strings.HasPrefix(line, "```"):
-			i = m.fence(lines, i)
-		case headingLine.MatchString(line):
-			m.heading(headingLine.FindStringSubmatch(line))
-			i++
-		case isTable(lines, i):
-			i = m.table(lines, i)
-		case itemLine.MatchString(line):
-			i = m.list(lines, i)
-		default:
-			i = m.paragraph(lines, i, tight)
+// render returns the HTML of a node. The renderer only fails if its writer does.
+func (p *page) render(n ast.Node) string {
+	var out bytes.Buffer
+	_ = markdown.Renderer().Render(&out, p.source, n)
+	return out.String()
+}
+
+// change gives a heading its ID, and links their addresses. A link leads to another heading, page or site, and to nothing else.
+func (p *page) change(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		h := heading{Level: n.Level, Text: strings.TrimSpace(withoutTags(p.render(n)))}
+		h.ID = p.headingID(h.Text)
+		n.SetAttributeString("id", []byte(h.ID))
+		p.headings = append(p.headings, h)
+	case *ast.Link:
+		if href := p.link(string(n.Destination)); href != "" {
+			n.Destination = []byte(href)
+		} else { // it names the file
+			replace(n, "<code>docs/"+html.EscapeString(string(n.Destination))+"</code>")
+		}
+	case *ast.AutoLink:
+		if dest := string(n.URL(p.source)); !strings.HasPrefix(dest, "https://") && !strings.HasPrefix(dest, "http://") {
+			replace(n, html.EscapeString("<"+string(n.Label(p.source))+">"))
+		}
+	case *ast.CodeSpan: // one that names a guide is a link to it
+		code := p.render(n)
+		name, ok := strings.CutPrefix(withoutTags(code), "docs/")
+		if _, linked := n.Parent().(*ast.Link); linked || !ok || !strings.HasSuffix(name, ".md") {
+			return
+		}
+		if href := p.link(name); href != "" {
+			replace(n, `<a href="`+html.EscapeString(href)+`">`+code+"</a>")
 		}
 	}
 }
 
-func isTable(lines []string, i int) bool {
-	return strings.HasPrefix(lines[i], "|") && i+1 < len(lines) && tableRule.MatchString(lines[i+1])
-}
-
-// interrupts reports whether a line ends a paragraph before it.
-func interrupts(lines []string, i int) bool {
-	line := lines[i]
-	if item := itemLine.FindStringSubmatch(line); item != nil {
-		return item[1] == "" || item[1] == "1"
-	}
-	return strings.TrimSpace(line) == "" || strings.HasPrefix(line, "```") || headingLine.MatchString(line) || isTable(lines, i)
-}
-
-func (m *markdown) paragraph(lines []string, i int, tight bool) int {
-	end := i + 1
-	for end < len(lines) && !interrupts(lines, end) {
-		end++
-	}
-	text := make([]string, 0, end-i)
-	for _, line := range lines[i:end] {
-		text = append(text, strings.TrimSpace(line))
-	}
-	if tight {
-		m.inline(strings.Join(text, "\n"))
-		return end
-	}
-	m.out.WriteString("<p>")
-	m.inline(strings.Join(text, "\n"))
-	m.out.WriteString("</p>\n")
-	return end
-}
-
-func (m *markdown) fence(lines []string, i int) int {
-	m.out.WriteString(`<pre tabindex="0"><code`)
-	if language := strings.TrimSpace(lines[i][3:]); language != "" {
-		m.out.WriteString(` class="language-` + html.EscapeString(language) + `"`)
-	}
-	m.out.WriteString(">")
-	for i++; i < len(lines) && !strings.HasPrefix(lines[i], "```"); i++ {
-		m.out.WriteString(escape(lines[i]) + "\n")
-	}
-	m.out.WriteString("</code></pre>\n")
-	return min(i+1, len(lines))
-}
-
-func (m *markdown) heading(parts []string) {
-	h := heading{Level: len(parts[1]), Text: plainText(parts[2])}
-	h.ID = m.headingID(h.Text)
-	m.headings = append(m.headings, h)
-	tag := "h" + strconv.Itoa(h.Level)
-	m.out.WriteString("<" + tag + ` id="` + h.ID + `">`)
-	m.inline(parts[2])
-	m.out.WriteString("</" + tag + ">\n")
+// replace puts HTML in the place of a node.
+func replace(n ast.Node, with string) {
+	s := ast.NewString([]byte(with))
+	s.SetCode(true) // it is written as it is
+	n.Parent().ReplaceChild(n.Parent(), n, s)
 }
 
 // headingID returns the anchor of a heading: its letters and digits in lower case, with hyphens for spaces, as on GitHub.
-func (m *markdown) headingID(text string) string {
+func (p *page) headingID(text string) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
@@ -130,127 +133,13 @@ func (m *markdown) headingID(text string) string {
 	if slug == "" {
 		slug = "section"
 	}
-	n := m.ids[slug]
-	m.ids[slug]++
+	n := p.ids[slug]
+	p.ids[slug]++
 	if n > 0 {
 		slug += "-" + strconv.Itoa(n)
 	}
 	return slug
 }
-
-// list renders a list. The lines of an item are indented by the width of its marker.
-func (m *markdown) list(lines []string, i int) int {
-	tag, open := "ul", "<ul>\n"
-	if number := itemLine.FindStringSubmatch(lines[i])[1]; number != "" {
-		tag, open = "ol", "<ol>\n"
-		if number != "1" {
-			open = `<ol start="` + number + "\">\n"
-		}
-	}
-	var items [][]string
-	loose, blank := false, false
-	for ; i < len(lines); i++ {
-		line := lines[i]
-		item := itemLine.FindStringSubmatch(line)
-		switch {
-		case strings.TrimSpace(line) == "":
-			blank = true
-			if last := len(items) - 1; last >= 0 {
-				items[last] = append(items[last], "")
-			}
-			continue
-		case item != nil && (tag == "ol") == (item[1] != ""):
-			loose = loose || blank
-			items = append(items, []string{item[3]})
-		case strings.HasPrefix(line, "  "):
-			loose = loose || blank
-			items[len(items)-1] = append(items[len(items)-1], strings.TrimPrefix(strings.TrimPrefix(line, "  "), " "))
-		case blank || interrupts(lines, i):
-			m.items(tag, open, items, loose)
-			return i
-		default: // a paragraph of the item that goes on without an indentation
-			items[len(items)-1] = append(items[len(items)-1], line)
-		}
-		blank = false
-	}
-	m.items(tag, open, items, loose)
-	return i
-}
-
-func (m *markdown) items(tag, open string, items [][]string, loose bool) {
-	m.out.WriteString(open)
-	for _, item := range items {
-		m.out.WriteString("<li>")
-		if loose {
-			m.out.WriteString("\n")
-		}
-		m.blocks(item, !loose)
-		m.out.WriteString("</li>\n")
-	}
-	m.out.WriteString("</" + tag + ">\n")
-}
-
-func (m *markdown) table(lines []string, i int) int {
-	rule := cells(lines[i+1])
-	row := func(tag, line string) {
-		m.out.WriteString("<tr>\n")
-		of := cells(line)
-		for column, align := range rule {
-			tag := tag
-			if column >= len(of) || of[column] == "" { // an empty cell is no heading
-				tag = "td"
-			}
-			m.out.WriteString("<" + tag)
-			if strings.HasSuffix(align, ":") {
-				m.out.WriteString(` class="number"`)
-			}
-			m.out.WriteString(">")
-			if column < len(of) {
-				m.inline(of[column])
-			}
-			m.out.WriteString("</" + tag + ">\n")
-		}
-		m.out.WriteString("</tr>\n")
-	}
-	m.out.WriteString("<div class=\"scroll\" tabindex=\"0\">\n<table>\n<thead>\n")
-	row("th", lines[i])
-	m.out.WriteString("</thead>\n")
-	i += 2
-	if i < len(lines) && strings.HasPrefix(lines[i], "|") {
-		m.out.WriteString("<tbody>\n")
-		for ; i < len(lines) && strings.HasPrefix(lines[i], "|"); i++ {
-			row("td", lines[i])
-		}
-		m.out.WriteString("</tbody>\n")
-	}
-	m.out.WriteString("</table>\n</div>\n")
-	return i
-}
-
-// cells splits a row of a table. A `|` in a cell is written `\|`.
-func cells(line string) []string {
-	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
-	const bar = "\x00"
-	list := strings.Split(strings.ReplaceAll(line, `\|`, bar), "|")
-	for i, cell := range list {
-		list[i] = strings.TrimSpace(strings.ReplaceAll(cell, bar, "|"))
-	}
-	return list
-}
-
-// escape escapes a text for HTML.
-func escape(s string) string { return escaper.Replace(s) }
-
-var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
-
-// plainText returns a line without its markup.
-func plainText(s string) string {
-	m := &markdown{link: func(string) string { return "" }}
-	m.inline(s)
-	return html.UnescapeString(tag.ReplaceAllString(m.out.String(), ""))
-}
-
-var tag = regexp.MustCompile(`<[^>]*>`)
 
 // first returns the first heading of a level.
 func first(list []heading, level int) string {

@@ -1,20 +1,19 @@
 package reference
 
 import (
-	"bytes"
 	"io/fs"
-	"regexp"
+	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"keepsake"
 )
 
 // everyText calls fn with the guides and the changelog.
-func everyText(t *testing.T, fn func(name, text string)) {
+func everyText(t *testing.T, fn func(path, text string)) {
 	t.Helper()
 	n := 0
 	err := fs.WalkDir(keepsake.Texts, ".", func(path string, d fs.DirEntry, err error) error {
@@ -31,73 +30,90 @@ func everyText(t *testing.T, fn func(name, text string)) {
 	}
 }
 
-// ours are the attributes and elements that only our HTML has.
-var ours = regexp.MustCompile(`(<h[1-6]) id="[^"]*"|<div class="scroll" tabindex="0">\n|</div>\n|(<pre) tabindex="0"`)
+func TestMarkdownBecomesHTML(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# A `b` *c*\n\n## A b c\n\n## Größe & Maß, 2.1\n\n## !\n": "<h1 id=\"a-b-c\">A <code>b</code> <em>c</em></h1>\n<h2 id=\"a-b-c-1\">A b c</h2>\n" +
+			"<h2 id=\"größe--maß-21\">Größe &amp; Maß, 2.1</h2>\n<h2 id=\"section\">!</h2>\n",
+		"```sh\nls <a>\n```\n": "<pre tabindex=\"0\"><code class=\"language-sh\">ls &lt;a&gt;\n</code></pre>\n",
+		"```a\"b\nunclosed\n":  "<pre tabindex=\"0\"><code class=\"language-a&#34;b\">unclosed\n</code></pre>\n",
+		"    a\n\n    b\n":     "<pre tabindex=\"0\"><code>a\n\nb\n</code></pre>\n",
+		"| | b |\n|---|--:|\n| `x\\|y` | 1 |": "<div class=\"scroll\" tabindex=\"0\">\n<table>\n<thead>\n<tr>\n<td></td>\n<th class=\"number\">b</th>\n</tr>\n</thead>\n" +
+			"<tbody>\n<tr>\n<td><code>x|y</code></td>\n<td class=\"number\">1</td>\n</tr>\n</tbody>\n</table>\n</div>\n",
+		"- a\n  more\n- b\n":                                        "<ul>\n<li>a\nmore</li>\n<li>b</li>\n</ul>\n",
+		"2. a\n\n   b\n":                                            "<ol start=\"2\">\n<li>\n<p>a</p>\n<p>b</p>\n</li>\n</ol>\n",
+		"[*a*](search.md#b) [c](none.md) [d](#e)\n":                 "<p><a href=\"/docs/guides/search#b\"><em>a</em></a> <code>docs/none.md</code> <a href=\"#e\">d</a></p>\n",
+		"`docs/search.md`, `docs/x.md`, `search.md`":                "<p><a href=\"/docs/guides/search\"><code>docs/search.md</code></a>, <code>docs/x.md</code>, <code>search.md</code></p>\n",
+		"[`docs/search.md`](memory.md)\n":                           "<p><a href=\"/docs/guides/memory\"><code>docs/search.md</code></a></p>\n",
+		"<https://example.org/?a=1&b=2>\n":                          "<p><a href=\"https://example.org/?a=1&amp;b=2\">https://example.org/?a=1&amp;b=2</a></p>\n",
+		"<b>a</b> <!-- c --> <script>alert(1)</script>":             "<p>&lt;b&gt;a&lt;/b&gt; &lt;!-- c --&gt; &lt;script&gt;alert(1)&lt;/script&gt;</p>\n",
+		"<script>\nalert(1)\n</script>\n":                           "<p>&lt;script&gt;\nalert(1)\n&lt;/script&gt;</p>\n",
+		"[a](javascript:alert(1)) <javascript:b> <c@example.org>\n": "<p><code>docs/javascript:alert(1)</code> &lt;javascript:b&gt; &lt;c@example.org&gt;</p>\n",
+		"![a *b*](https://example.org/c.png \"d\")\n":               "<p>a <em>b</em></p>\n",
+	} {
+		got, _ := renderMarkdown(text, linkTo)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
 
-// theirs is how goldmark aligns cells.
-var theirs = regexp.MustCompile(` style="text-align:(\w+)"`)
-
-// common returns the HTML of a text by both renderers without what differs on purpose.
-func common(t *testing.T, text string) (got, want string) {
+// unsafe returns an element or attribute of a page that no guide may have: one that runs, loads or leads to something unknown.
+func unsafe(t testing.TB, page string) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.Table)).Convert([]byte(text), &b); err != nil {
+	known := " html head body h1 h2 h3 h4 h5 h6 p a code pre em strong ul ol li table thead tbody tr th td div blockquote hr br "
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ = renderMarkdown(text, func(dest string) string {
-		if strings.HasSuffix(dest, ".md") && strings.Contains(text, "docs/"+dest+"`") {
-			return "" // a code span that is a link only here
+	for n := range root.Descendants() {
+		if n.Type == html.CommentNode || n.Type == html.ElementNode && !strings.Contains(known, " "+n.Data+" ") {
+			return n.Data
 		}
-		return dest
-	})
-	got = strings.ReplaceAll(ours.ReplaceAllString(got, "$1$2"), ` class="number"`, ` align="right"`)
-	want = strings.ReplaceAll(theirs.ReplaceAllString(b.String(), ` align="$1"`), ` align="left"`, "")
-	return got, strings.ReplaceAll(want, "<th></th>", "<td></td>")
-}
-
-func TestGuidesRenderAsMarkdown(t *testing.T) {
-	t.Parallel()
-	everyText(t, func(name, text string) {
-		got, want := common(t, text)
-		if got == want {
-			return
-		}
-		g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-		for i := range min(len(g), len(w)) {
-			if g[i] != w[i] {
-				t.Errorf("%s: got\n  %s\nwant\n  %s", name, g[i], w[i])
-				return
+		for _, a := range n.Attr {
+			switch a.Key {
+			case "id", "class", "tabindex", "start":
+			case "title":
+				if n.Data != "a" {
+					return n.Data + " " + a.Key
+				}
+			case "href":
+				if u, err := url.Parse(a.Val); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+					return a.Val
+				}
+			default:
+				return n.Data + " " + a.Key
 			}
 		}
-		t.Errorf("%s: got %d lines, want %d", name, len(g), len(w))
-	})
+	}
+	return ""
 }
 
-func TestMarkupRendersAsMarkdown(t *testing.T) {
+func TestGuidesAreSafeAndHaveTheirHeadings(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		"a `b` c\n", "an open `tick\n", "``a ` b`` *em* **strong** **open\n", "[a](b.md) and [not a link] (b)\n", "<https://example.org/?a=1&b=2>\n",
-		"<script>alert(1)</script>\n", "1 < 2 && \"three\"\n", "\\*no emphasis\\*\n", "- a\n- b\n  more\n\n  second\n- c\n", "1. a\n2. b\n",
-		"2. a\n3. b\n", "text\n- item\n", "- a\n\n  ```sh\n  ls\n  ```\n- b\n", "| a | b |\n|---|---:|\n| `x\\|y` | 1 |\n| short | |\n",
-		"```\nunclosed\n", "# A\n\n## `code` and *em*\n", "a * b * c\n", "**a `**` b**\n", "lazy\n    continuation\n", "- a\nlazy\n",
-	} {
-		got, want := common(t, text)
-		// goldmark leaves HTML out; here it is text, so a mistake shows.
-		if strings.Contains(text, "<script>") {
-			want = "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
+	everyText(t, func(path, text string) {
+		got, headings := renderMarkdown(text, linkTo)
+		if found := unsafe(t, got); found != "" {
+			t.Errorf("%s has %s", path, found)
 		}
-		if got != want {
-			t.Errorf("%q: got\n%s\nwant\n%s", text, got, want)
+		if len(headings) == 0 || headings[0].Level != 1 || headings[0].Text == "" {
+			t.Errorf("%s begins with %+v", path, headings)
 		}
-	}
+		for _, h := range headings {
+			if strings.Count(got, ` id="`+h.ID+`"`) != 1 {
+				t.Errorf("%s: %q is not the ID of one heading", path, h.ID)
+			}
+		}
+	})
 }
 
 func FuzzMarkdown(f *testing.F) {
 	f.Add("# a\n\n- b\n  - c\n\n|a|\n|-|\n|`b|\n```\n**x*[y](z)")
+	f.Add("<a href=x onclick=y>\n\n[a]: javascript:b\n\n[a] ![b][a] <data:c> &lt;script&gt; {#d onclick=e}\n===")
 	f.Fuzz(func(t *testing.T, text string) {
-		got, _ := renderMarkdown(text, func(string) string { return "" })
-		if strings.Contains(got, "<script") || strings.Contains(got, "<img") {
-			t.Errorf("%q renders as %q", text, got)
+		got, _ := renderMarkdown(text, linkTo)
+		if found := unsafe(t, got); found != "" {
+			t.Errorf("%q has %s: %s", text, found, got)
 		}
 	})
 }

@@ -20,6 +20,8 @@ type part struct {
 
 var partStart = regexp.MustCompile(`<h[1-6] id="([^"]*)">(.*?)</h[1-6]>`)
 
+var tag = regexp.MustCompile(`<[^>]*>`)
+
 func withoutTags(s string) string { return html.UnescapeString(tag.ReplaceAllString(s, "")) }
 
 // partsOf splits a guide at its headings.
