@@ -52,7 +52,7 @@ func aiChecks() []promise {
 		{"WhatAnAgentRemembersIsAMemory", func(c *check) {
 			who, word := c.subject(), c.suite.word()
 			a := c.ai(aiRemember).json(fields{"subjectId": who, "text": word + " likes tea", "kind": "preference", "pinned": true}).send().is(http.StatusCreated)
-			a.shape(memoryShape).has(fields{"subjectId": who, "kind": "preference", "revision": 1}).head("ETag", `"1"`).head("Location", a.memory())
+			a.shape(memoryShape).has(fields{"subjectId": who, "kind": "preference", "revision": 1}).head("ETag", `"1"`).located(a.memory())
 			c.get(a.memory()).send().is(http.StatusOK).has(fields{"id": a.text("id"), "text": a.text("text"), "createdAt": a.text("createdAt")})
 			again := c.ai(aiRemember).json(fields{"subjectId": who, "text": word + " likes tea", "kind": "preference"}).send().is(http.StatusOK)
 			again.has(fields{"deduplicated": true, "id": a.text("id")})

@@ -213,6 +213,9 @@ func (a *answer) head(name, want string) *answer {
 	return a
 }
 
+// located checks the Location, which begins with the path of the target's address.
+func (a *answer) located(path string) *answer { return a.head("Location", a.call.below()+path) }
+
 func isA(v any, kind string) bool {
 	switch kind {
 	case "string":

@@ -21,6 +21,7 @@ type call struct {
 	header    http.Header
 	body      []byte
 	chunked   bool
+	whole     bool   // send all of the body before reading, over a connection of its own
 	impatient bool   // do not wait after a 429
 	backend   bool   // to the backend service
 	version   string // expected in the response; "": that of the path
@@ -43,6 +44,9 @@ func (q *call) bearer(token string) *call {
 
 // surfaced reports whether a surface gets the request that has no versions in its paths.
 func (q *call) surfaced() bool { return q.backend || strings.HasPrefix(q.path, "/ai/") }
+
+// below returns the path of the target's address, without a slash at its end.
+func (q *call) below() string { return strings.TrimSuffix(q.base.Path, "/") }
 
 // with sets a header.
 func (q *call) with(name, value string) *call { q.header.Set(name, value); return q }
@@ -74,6 +78,9 @@ func (q *call) raw(media, body string) *call {
 
 // inChunks sends the body without its length.
 func (q *call) inChunks() *call { q.chunked = true; return q }
+
+// sentFirst sends all of the body before it reads the response, as many clients do.
+func (q *call) sentFirst() *call { q.whole = true; return q }
 
 // send sends the request and checks what holds for every response. If a limit or a busy server asks to wait, it waits and
 // sends the request again.
@@ -146,7 +153,7 @@ func (q *call) once(ctx context.Context) (*answer, error) {
 	u := *q.base
 	// Opaque is sent literally, because unclean paths must not be normalized. A path that begins with two slashes needs the host
 	// before it; that is the absolute form of the same path.
-	u.Opaque = strings.TrimSuffix(u.Path, "/") + path
+	u.Opaque = q.below() + path
 	if strings.HasPrefix(u.Opaque, "//") {
 		u.Opaque = "//" + u.Host + u.Opaque
 	}
@@ -164,7 +171,11 @@ func (q *call) once(ctx context.Context) (*answer, error) {
 	}
 	sent := q.check.suite.now()
 	q.check.door.name(req.Header)
-	res, err := q.check.door.client.Do(req)
+	do := q.check.door.client.Do
+	if q.whole {
+		do = q.check.door.sendFirst
+	}
+	res, err := do(req)
 	if err != nil {
 		return nil, err
 	}

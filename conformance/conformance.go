@@ -150,11 +150,15 @@ func sections() []section {
 		{"9.5 surfaces", surfaceChecks()},
 		{"J AI services", aiChecks()},
 		{"J tools", toolChecks()},
+		{"J start page", homeChecks()},
+		{"J base path", basePathChecks()},
 		{"A conventions: requests", requestChecks()},
 		{"A conventions: values and conditions", conventionChecks()},
+		{"A conventions: bodies that are not read", discardChecks()},
 		{"A conventions: idempotency", idempotencyChecks()},
 		{"A conventions: lists", listChecks()},
 		{"B workspaces", isolationChecks()},
+		{"O compressed answers", compressChecks()},
 		{releases, slices.Concat(releaseChecks(), trafficChecks())},
 	}
 }

@@ -3,10 +3,14 @@ package conformance_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -85,6 +89,49 @@ func TestASmallTiersLimitsAreKept(t *testing.T) {
 	report := run(t, conformance.Target{URL: r.URL, Key: r.Key, Only: "8 limits/ATiers"})
 	if report.Passed != 2 {
 		t.Errorf("%d of the 2 checks passed that this tier is made for", report.Passed)
+	}
+}
+
+// TestTheSuiteChecksAnAddressWithAPath runs every check below the path of publicUrl.
+func TestTheSuiteChecksAnAddressWithAPath(t *testing.T) {
+	t.Parallel()
+	only := "J "
+	if testtier.All() {
+		only = ""
+	}
+	const path = "/keepsake"
+	r := apptest.Start(t, apptest.With(func(c *config.Config) { c.PublicURL = "https://keepsake.example" + path }))
+	target := target(r)
+	target.URL, target.Disposable, target.Only = target.URL+path+"/", false, only
+	if report := run(t, target); report.Passed < 20 {
+		t.Errorf("%d checks passed", report.Passed)
+	}
+}
+
+// TestTheSuiteChecksTLS runs what needs connections of its own.
+func TestTheSuiteChecksTLS(t *testing.T) {
+	t.Parallel()
+	lender := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
+	defer lender.Close()
+	certificate := lender.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files := config.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	for path, block := range map[string]*pem.Block{
+		files.Cert: {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]},
+		files.Key:  {Type: "PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := apptest.Start(t, apptest.With(func(c *config.Config) { c.TLS = files }))
+	target := conformance.Target{URL: r.URL, Key: r.Key, Only: "bodies that are not read", HTTP: lender.Client()}
+	if report := run(t, target); report.Passed != 4 {
+		t.Errorf("%d of 4 checks passed", report.Passed)
 	}
 }
 

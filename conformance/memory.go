@@ -74,7 +74,7 @@ func memoryChecks() []promise {
 				"expiresAt": "2198-01-01T00:00:00Z", "key": "drink/morning", "source": "import:crm#7",
 			}
 			made := c.post(memoriesPath).json(whole).send().is(http.StatusCreated).shape(memoryShape).has(whole)
-			made.has(fields{"revision": 1, "createdBy": c.suite.keyID, "status": "active"}).head("ETag", `"1"`).head("Location", made.memory())
+			made.has(fields{"revision": 1, "createdBy": c.suite.keyID, "status": "active"}).head("ETag", `"1"`).located(made.memory())
 			if !memoryIDs.MatchString(made.text("id")) {
 				made.broken("id is %q, want mem_ and 26 characters", made.text("id"))
 			}
@@ -263,7 +263,7 @@ func memoryChecks() []promise {
 				return c.post(memoriesPath).with("Idempotency-Key", once).json(fields{"subjectId": who, "text": text, "allowDuplicate": true}).send()
 			}
 			first := post("x").is(http.StatusCreated).head("Idempotent-Replayed", "")
-			second := post("x").is(http.StatusCreated).head("Idempotent-Replayed", "true").head("ETag", `"1"`).head("Location", first.memory())
+			second := post("x").is(http.StatusCreated).head("Idempotent-Replayed", "true").head("ETag", `"1"`).located(first.memory())
 			second.has(fields{"id": first.text("id"), "text": "x"})
 			post("y").fails(400, "validation_error", "Idempotency-Key", "reused")
 			c.get(subjectsPath + "/" + who).send().has(fields{"memories": 1})

@@ -9,10 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	toolsPath     = "/ai/mcp"
-	toolsMetadata = "/.well-known/oauth-protected-resource" + toolsPath
-)
+const toolsPath = "/ai/mcp"
+
+// toolsMetadata returns the path of the metadata of the tools, which is not below the path of the address but contains it, and a
+// GET of it.
+func (c *check) toolsMetadata() (path string, get *call) {
+	get = c.aiCall(http.MethodGet, "").anonymous()
+	root := *get.base
+	path = "/.well-known/oauth-protected-resource" + get.below() + toolsPath
+	root.Path = ""
+	get.base, get.path = &root, path
+	return path, get
+}
 
 // tool returns a call of a tool.
 func (c *check) tool(name string, arguments fields) *call {
@@ -324,15 +332,16 @@ func toolChecks() []promise {
 			}
 		}},
 		{"AMissingCredentialForToolsIsAChallenge", func(c *check) {
+			metadata, get := c.toolsMetadata()
 			for _, q := range []*call{c.message("ping", fields{}).anonymous(), c.message("ping", fields{}).bearer("kpsk_x"), c.message("ping", fields{}).bearer("x")} {
 				a := q.send().is(http.StatusUnauthorized)
 				challenge := strings.Join(a.header.Values("WWW-Authenticate"), ", ")
-				if !strings.Contains(challenge, "Bearer ") || !strings.Contains(challenge, `resource_metadata="`) || !strings.Contains(challenge, toolsMetadata) {
-					a.broken("WWW-Authenticate is %q, want it to name %s", challenge, toolsMetadata)
+				if !strings.Contains(challenge, "Bearer ") || !strings.Contains(challenge, `resource_metadata="`) || !strings.Contains(challenge, metadata) {
+					a.broken("WWW-Authenticate is %q, want it to name %s", challenge, metadata)
 				}
 			}
-			a := c.aiCall(http.MethodGet, toolsMetadata).anonymous().send().is(http.StatusOK)
-			if !strings.HasSuffix(a.text("resource"), toolsPath) {
+			a := get.send().is(http.StatusOK)
+			if !strings.HasSuffix(a.text("resource"), strings.TrimPrefix(metadata, "/.well-known/oauth-protected-resource")) {
 				a.broken("the metadata are about %q", a.text("resource"))
 			}
 		}},

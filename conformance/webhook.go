@@ -56,7 +56,7 @@ func eventChecks() []promise {
 		{"AWebhookHasASecretThatIsShownOnce", func(c *check) {
 			made := c.newWebhook(fields{"events": []string{"api_key.created"}})
 			path := hooksPath + "/" + made.text("id")
-			made.head("Location", path).has(fields{"disabled": false, "revision": 1})
+			made.located(path).has(fields{"disabled": false, "revision": 1})
 			secret := made.text("secret")
 			if !strings.HasPrefix(secret, "whsec_") || len(secret) < 38 {
 				made.broken("the secret is not one of Standard Webhooks")
