@@ -107,7 +107,7 @@ func (w *proxyWarning) due(peer netip.Addr, now time.Time) bool {
 
 // warnOfProxy logs a warning if the peer sent X-Forwarded-For and is not a trusted proxy. Usually it is a proxy that is
 // missing in trustedProxies, so that all its clients count as one. Connections to the data folder's socket have no peer.
-func (x *requestState) warnOfProxy() {
+func (x *received) warnOfProxy() {
 	if x.r.Header["X-Forwarded-For"] == nil {
 		return
 	}
@@ -122,12 +122,12 @@ func (x *requestState) warnOfProxy() {
 }
 
 // addressAccount returns the counters of the client's address: those of sign-in, or those of everything else.
-func (x *requestState) addressAccount() limit.Account {
+func (x *received) addressAccount() limit.Account {
 	if x.address.Use == nil {
-		if x.signingIn() {
-			x.address = x.api.o.Addresses.SignIn(x.Client())
+		if x.ctx.signingIn() {
+			x.address = x.api.o.Addresses.SignIn(x.ctx.Client())
 		} else {
-			x.address = x.api.o.Addresses.Account(x.Client())
+			x.address = x.api.o.Addresses.Account(x.ctx.Client())
 		}
 	}
 	return x.address
@@ -145,9 +145,14 @@ type toll struct {
 	receipt limit.Receipt
 }
 
+// peekAddress returns the limits of a caller without a credential.
+func (x *received) peekAddress() limit.Verdict {
+	return x.api.o.Limiter.Peek(x.at, 1, x.addressAccount(), limit.Account{})
+}
+
 // chargeAddress charges the request to the client's address. The daily and monthly limits are for clients without an
 // account, so only the minute limit applies to sign-in.
-func (x *requestState) chargeAddress() (limit.Verdict, limit.Receipt) {
+func (x *received) chargeAddress() (limit.Verdict, limit.Receipt) {
 	if !x.toll.taken {
 		x.toll.taken = true
 		x.toll.verdict, x.toll.receipt = x.takeToll()
@@ -155,21 +160,21 @@ func (x *requestState) chargeAddress() (limit.Verdict, limit.Receipt) {
 	return x.toll.verdict, x.toll.receipt
 }
 
-func (x *requestState) takeToll() (limit.Verdict, limit.Receipt) {
+func (x *received) takeToll() (limit.Verdict, limit.Receipt) {
 	account := x.addressAccount()
-	if !x.signingIn() {
+	if !x.ctx.signingIn() {
 		return x.api.o.Limiter.Charge(x.at, 1, account, limit.Account{})
 	}
 	minute := account
 	minute.Daily, minute.Monthly = 0, 0
 	verdict, receipt := x.api.o.Limiter.Charge(x.at, 1, minute, limit.Account{})
-	all := x.api.o.Limiter.Peek(x.at, 1, account, limit.Account{})
+	all := x.peekAddress()
 	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
 	return verdict, receipt
 }
 
 // refundAddress refunds what the address was charged.
-func (x *requestState) refundAddress() {
+func (x *received) refundAddress() {
 	x.toll.receipt.Refund()
 	x.toll = toll{}
 }

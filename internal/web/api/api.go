@@ -22,9 +22,9 @@ type API struct {
 
 	counters counters
 
-	states sync.Pool // of *requestState
-	vary   bool      // responses depend on the Origin
-	base   BasePath  // of PublicURL
+	exchanges sync.Pool // of *exchange
+	vary      bool      // responses depend on the Origin
+	base      BasePath  // of PublicURL
 }
 
 // pool is the capacity for requests that surfaces of one process share, and who uses it.
@@ -37,13 +37,13 @@ type pool struct {
 
 	visitors *limit.Addresses // what each client address requested of what is free
 
-	room *room // for large bodies that are being processed
+	bodies *bodyMemory // for large bodies that are being processed
 
 	proxies proxyWarning
 }
 
 func newPool(inFlight int, memory int64) *pool {
-	p := &pool{room: newRoom(memory), visitors: newVisitors()}
+	p := &pool{bodies: newBodyMemory(memory), visitors: newVisitors()}
 	p.slots.all = int64(cmp.Or(inFlight, DefaultInFlight))
 	p.slots.reserved = min(max(p.slots.all/16, 1), 32)
 	p.arriving.all = p.slots.all * endpoint.Small.MaxBody()
@@ -65,7 +65,7 @@ func New(o Options) (*API, error) {
 	} else {
 		a.pool = newPool(o.InFlight, o.Memory)
 	}
-	a.states.New = func() any { return new(requestState) }
+	a.exchanges.New = func() any { return new(exchange) }
 	a.tables.Store(&[]*table{})
 	for _, v := range o.Versions.Snapshot().All() {
 		if err := a.ready(v.Number); err != nil {
@@ -85,9 +85,9 @@ func (a *API) ready(version int) error {
 	return err
 }
 
-// ServeHTTP serves one request. Every response goes through requestState.send.
+// ServeHTTP serves one request. The head of every response goes through answered.head.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := a.begin(w, r)
-	defer x.end()
-	x.serve()
+	e := a.begin(w, r)
+	defer e.end()
+	e.received.serve()
 }

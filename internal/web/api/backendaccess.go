@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"keepsake/internal/base/problem"
-	"keepsake/internal/govern/auth"
 	"keepsake/internal/web/endpoint"
 )
 
@@ -43,23 +42,28 @@ var (
 		"The backend secret in the header X-Keepsake-Backend is wrong.")
 )
 
-// checkBackendSecret checks the secret of a request on the backend listener. A wrong one is refused even if the operation needs
+// checkBackend returns why the backend listener refuses a request, or nil. A wrong secret is refused even if the operation needs
 // none.
-func (x *requestState) checkBackendSecret(op *endpoint.Operation) *problem.Problem {
+func (x *routed) checkBackend(op *endpoint.Operation) *problem.Problem {
 	access := x.api.o.Backend
-	if access == nil || op.Probe {
+	if access == nil {
 		return nil
 	}
-	switch sent := x.r.Header[backendHeader]; {
-	case len(sent) == 0 || len(sent) == 1 && sent[0] == "":
-		if access.required {
-			return errMissingBackendSecret
+	if !op.Probe {
+		switch sent := x.r.Header[backendHeader]; {
+		case len(sent) == 0 || len(sent) == 1 && sent[0] == "":
+			if access.required {
+				return errMissingBackendSecret
+			}
+		case len(sent) > 1 || !access.matches(sent[0]):
+			access.refused(x.ctx)
+			return errWrongBackendSecret
+		default:
+			x.trusted = true
 		}
-	case len(sent) > 1 || !access.matches(sent[0]):
-		access.refused(x.operationContext)
-		return errWrongBackendSecret
-	default:
-		x.trusted = true
+	}
+	if !access.required && !x.trusted && !op.Judging && !x.fromHere() {
+		return errBackendHost
 	}
 	return nil
 }
@@ -67,18 +71,11 @@ func (x *requestState) checkBackendSecret(op *endpoint.Operation) *problem.Probl
 var errBackendHost = problem.New(problem.Forbidden, problem.CodeOriginNotAllowed,
 	"This listener answers under localhost or an IP address, and not to pages of other origins. Send the backend secret to use another name.")
 
-// checkBackendHost refuses what a web page can send to a listener that needs no secret: a request under a name that was made to lead
-// to this machine, or from another origin. Proxies send the host and the origin of the request that /forward-auth judges, so these
-// are not checked there.
-func (x *requestState) checkBackendHost(op *endpoint.Operation) *problem.Problem {
-	access := x.api.o.Backend
-	if access == nil || access.required || x.trusted || op.Judging {
-		return nil
-	}
-	if !localHost(x.r.Host) || !ownOrigin(x.r.Header["Origin"], x.r.Host) {
-		return errBackendHost
-	}
-	return nil
+// fromHere reports whether a request can be no trick of a web page: it is for this machine, not under a name that was made to lead
+// here, and from no other origin. A listener that needs no secret serves nothing else. It does not ask this about the requests that
+// /forward-auth judges, because proxies send the host and the origin of those.
+func (x *received) fromHere() bool {
+	return localHost(x.r.Host) && ownOrigin(x.r.Header["Origin"], x.r.Host)
 }
 
 // localHost reports whether a Host header names no domain: it is absent, localhost or an IP address.
@@ -101,15 +98,4 @@ func ownOrigin(sent []string, host string) bool {
 		return true
 	}
 	return len(sent) == 1 && (strings.EqualFold(sent[0], "http://"+host) || strings.EqualFold(sent[0], "https://"+host))
-}
-
-// identifyBackend makes the holder of the backend secret the caller. What it is charged is charged to the operator workspace.
-func (x *requestState) identifyBackend(takes endpoint.Credentials) error {
-	entry, ok := x.api.o.Operator()
-	if !ok {
-		return missing(takes)
-	}
-	x.caller.live.Workspace, x.caller.live.Usage = entry, entry.Usage()
-	x.is(&auth.Principal{Kind: auth.Backend, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.DeveloperManage}, entry)
-	return nil
 }

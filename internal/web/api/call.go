@@ -17,10 +17,10 @@ import (
 
 // Call implements endpoint.Request.
 func (c *operationContext) Call(call *endpoint.Call) (endpoint.Response, error) {
-	if c.calls == nil {
+	if c.running == nil || !c.running.op.Calls {
 		return endpoint.Response{}, errors.New("call " + call.Operation + ": the operation of the request does not declare that it calls others")
 	}
-	resp, err := c.calls.call(call)
+	resp, err := c.running.call(call)
 	if err != nil {
 		return endpoint.Response{}, err
 	}
@@ -28,9 +28,9 @@ func (c *operationContext) Call(call *endpoint.Call) (endpoint.Response, error) 
 }
 
 // call runs another operation for the caller of the request.
-func (x *requestState) call(call *endpoint.Call) (resp endpoint.Response, err error) {
+func (x *admitted) call(call *endpoint.Call) (resp endpoint.Response, err error) {
 	from := cmp.Or(x.api.o.Primary, x.api)
-	t, err := from.table(x.number)
+	t, err := from.table(x.ctx.number)
 	if err != nil {
 		return resp, err
 	}
@@ -38,7 +38,7 @@ func (x *requestState) call(call *endpoint.Call) (resp endpoint.Response, err er
 	if rt == nil {
 		return resp, fmt.Errorf("call %s: version %s has no such operation", call.Operation, t.number)
 	}
-	if p := x.mayNot(rt.op); p != nil {
+	if p := x.identified.mayNot(rt.op); p != nil {
 		return resp, p
 	}
 	resp, err = x.runCalled(rt.op, called(rt, call))
@@ -73,7 +73,7 @@ type readCloser struct{ *bytes.Reader }
 func (readCloser) Close() error { return nil }
 
 // runCalled runs an operation that was called, once if the call has an Idempotency-Key.
-func (x *requestState) runCalled(op *endpoint.Operation, r *http.Request) (resp endpoint.Response, err error) {
+func (x *admitted) runCalled(op *endpoint.Operation, r *http.Request) (resp endpoint.Response, err error) {
 	key := r.Header[idempotencyKey]
 	if !op.Idempotent || key == nil {
 		in, err := op.Bind(r, nil)
@@ -93,7 +93,7 @@ func (x *requestState) runCalled(op *endpoint.Operation, r *http.Request) (resp 
 	if err := checkIdempotencyKey(key); err != nil {
 		return resp, err
 	}
-	kept, err := x.api.o.Replays.Do(x.operationContext, x.onceRequest(r, key[0]), body, idempotency.Work{
+	kept, err := x.api.o.Replays.Do(x.ctx, x.onceRequest(r, key[0]), body, idempotency.Work{
 		Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: x.onceWork(op, in, &resp), Refused: x.refused,
 	})
 	if err != nil || kept == nil {
@@ -108,11 +108,11 @@ func (x *requestState) runCalled(op *endpoint.Operation, r *http.Request) (resp 
 }
 
 // encoded runs an operation and encodes its response as a whole.
-func (x *requestState) encoded(op *endpoint.Operation, in endpoint.Bound) (resp endpoint.Response, err error) {
-	if err := op.Prepare(x.operationContext, in); err != nil {
+func (x *admitted) encoded(op *endpoint.Operation, in endpoint.Bound) (resp endpoint.Response, err error) {
+	if err := op.Prepare(x.ctx, in); err != nil {
 		return resp, err
 	}
-	out, err := op.Run(x.operationContext, in)
+	out, err := op.Run(x.ctx, in)
 	if err != nil {
 		return resp, err
 	}

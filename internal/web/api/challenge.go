@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/usage"
 	"keepsake/internal/web/endpoint"
 )
 
@@ -18,17 +19,17 @@ var (
 )
 
 // challenge returns how to authenticate for the operation of the request, after a problem with its credential.
-func (x *requestState) challenge(h http.Header, p *problem.Problem) {
+func (x *charged) challenge(h http.Header, p *problem.Problem) {
 	bearer := bearerChallenge
 	switch {
 	case p.Code == problem.CodeInvalidToken, p.Code == problem.CodeTokenExpired,
-		x.takesKeyAsBearer() && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
+		x.identified.keyAsBearer() && p.Code != problem.CodeMissingCredentials: // an API key can be a bearer's token there
 		bearer = tokenChallenge
 	}
-	if op := x.route.op; op != nil && op.Metadata != "" {
+	if op := x.identified.routed.route.op; op != nil && op.Metadata != "" {
 		bearer += `, resource_metadata="` + x.metadata(op) + `"`
 	}
-	takes := takesOf(x.route.op)
+	takes := takesOf(x.identified.routed.route.op)
 	if p == errMissingBackendSecret || p == errWrongBackendSecret {
 		takes = endpoint.Backend
 	}
@@ -47,17 +48,23 @@ func (x *requestState) challenge(h http.Header, p *problem.Problem) {
 
 // metadata returns the absolute address of the metadata of an operation. They are at the root of the host, also if publicUrl
 // has a path (RFC 9728, 3.1).
-func (x *requestState) metadata(op *endpoint.Operation) string {
+func (x *received) metadata(op *endpoint.Operation) string {
 	base := cmp.Or(x.api.o.PublicURL, x.api.o.Address)
 	return strings.TrimSuffix(base, string(x.api.base)) + op.Metadata
 }
 
 // challengeScope says which scope a credential lacks, for clients that look for one (RFC 6750).
-func (x *requestState) challengeScope(h http.Header, p *problem.Problem) {
-	if op := x.route.op; op != nil && op.Metadata != "" && p.Details.RequiredScope != "" {
+func (x *charged) challengeScope(h http.Header, p *problem.Problem) {
+	if op := x.identified.routed.route.op; op != nil && op.Metadata != "" && p.Details.RequiredScope != "" {
 		h["WWW-Authenticate"] = []string{`Bearer realm="keepsake", error="insufficient_scope", scope="` + p.Details.RequiredScope +
 			`", resource_metadata="` + x.metadata(op) + `"`}
 	}
+}
+
+// keyAsBearer reports whether an API key can be sent in the header for access tokens: on the AI surface, because clients of
+// the Model Context Protocol do so (docs/spec/surfaces.md), and to other services, whose clients can be the same.
+func (x *identified) keyAsBearer() bool {
+	return x.api.o.Surface == usage.AI || x.kind == judging
 }
 
 // takesOf returns the credentials that an operation accepts or judges. For sign-in, it is the token that it returns.

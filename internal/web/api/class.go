@@ -30,27 +30,27 @@ const (
 const maxStream = 64 << 20
 
 // allot sets the deadlines of the request's class, if the connection supports deadlines.
-func (x *requestState) allot(class endpoint.Class) {
+func (x *received) allot(class endpoint.Class) {
 	switch class {
 	case endpoint.Small:
 		if shortest := x.api.o.MinTimeout; shortest > smallTime {
-			x.timeout = shortest
+			x.ctx.timeout = shortest
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(shortest + answerTime))
 		}
 	case endpoint.Batch:
-		x.timeout = max(batchTime, x.api.o.MinTimeout)
+		x.ctx.timeout = max(batchTime, x.api.o.MinTimeout)
 		conn := http.NewResponseController(x.w)
-		_ = conn.SetReadDeadline(time.Now().Add(x.timeout))
-		_ = conn.SetWriteDeadline(time.Now().Add(x.timeout + answerTime))
+		_ = conn.SetReadDeadline(time.Now().Add(x.ctx.timeout))
+		_ = conn.SetWriteDeadline(time.Now().Add(x.ctx.timeout + answerTime))
 	case endpoint.Stream:
-		x.timeout = 0
+		x.ctx.timeout = 0
 		conn := http.NewResponseController(x.w)
 		_ = conn.SetWriteDeadline(time.Time{})
-		x.body = &progress{ReadCloser: x.r.Body, conn: conn}
+		x.stream = &progress{ReadCloser: x.r.Body, conn: conn}
 		// net/http responds at once if the body of a request with Expect: 100-continue was not read. It recognizes that by
 		// its own body, which must not be replaced.
-		x.r = x.r.WithContext(x.parent)
-		x.r.Body = x.body
+		x.r = x.r.WithContext(x.ctx.parent)
+		x.r.Body = x.stream
 	}
 }
 

@@ -31,8 +31,8 @@ var zipBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // compressible reports whether a response of the request's operation can be compressed. A response to a cookie never is: with
 // what a page of another site can add to it, its length would tell what it contains.
-func (x *requestState) compressible(status int, media []string) bool {
-	op := x.route.op
+func (x *answered) compressible(status int, media []string) bool {
+	op := x.routed().route.op
 	if op == nil || status != http.StatusOK || len(media) == 0 || x.api.o.Surface == usage.Backend || !op.Compressible() || x.r.Header["Cookie"] != nil {
 		return false
 	}
@@ -42,7 +42,7 @@ func (x *requestState) compressible(status int, media []string) bool {
 
 // encodeBody sets the headers of a response that can be compressed, and reports whether it must be. Both forms have the same
 // entity tag: it names a revision.
-func (x *requestState) encodeBody(size int) bool {
+func (x *answered) encodeBody(size int) bool {
 	accepted := x.r.Header["Accept-Encoding"]
 	if size <= compressFrom && (accepted == nil || !refusesIdentity(accepted)) {
 		return false
@@ -61,7 +61,7 @@ func (x *requestState) encodeBody(size int) bool {
 }
 
 // sendCompressed is send for a response that is compressed if the client accepts it.
-func (x *requestState) sendCompressed(status int, media []string, body []byte) {
+func (x *answered) sendCompressed(status int, media []string, body []byte) {
 	if !x.compressible(status, media) || !x.encodeBody(len(body)) {
 		x.send(status, media, body)
 		return
@@ -80,13 +80,13 @@ func (x *requestState) sendCompressed(status int, media []string, body []byte) {
 }
 
 // beginZip compresses what write sends from now on.
-func (x *requestState) beginZip() {
+func (x *answered) beginZip() {
 	x.zip = zippers.Get().(*gzip.Writer)
 	x.zip.Reset(sentBytes{x})
 }
 
 // endZip ends the compressed response.
-func (x *requestState) endZip() {
+func (x *answered) endZip() {
 	if x.zip == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (x *requestState) endZip() {
 }
 
 // sentBytes sends and counts what was compressed.
-type sentBytes struct{ x *requestState }
+type sentBytes struct{ x *answered }
 
 func (s sentBytes) Write(p []byte) (int, error) {
 	n, err := s.x.w.Write(p)

@@ -18,7 +18,7 @@ var (
 )
 
 // allowOrigin lets a page of a configured origin read the response. Every response says that it depends on the origin.
-func (x *requestState) allowOrigin(h http.Header) {
+func (x *received) allowOrigin(h http.Header) {
 	if h["Vary"] == nil {
 		h["Vary"] = varyOrigin
 	} else {
@@ -31,7 +31,7 @@ func (x *requestState) allowOrigin(h http.Header) {
 }
 
 // preflight responds to a browser's preflight request.
-func (x *requestState) preflight(allow string) {
+func (x *received) preflight(allow string) {
 	asked := x.r.Header["Access-Control-Request-Method"]
 	origin := x.r.Header["Origin"]
 	if len(asked) == 0 || len(origin) != 1 || !slices.Contains(x.api.o.Origins, origin[0]) {
@@ -46,7 +46,7 @@ func (x *requestState) preflight(allow string) {
 // originAllowed reports whether an operation with CheckOrigin serves the request: it comes from no web page, from a page of
 // the instance, or from one of a configured origin. Without publicUrl, the address of the instance is only known if it is
 // this machine's own, because a client chooses Host.
-func (x *requestState) originAllowed() bool {
+func (x *received) originAllowed() bool {
 	sent := x.r.Header["Origin"]
 	if len(sent) == 0 {
 		return true

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"keepsake/internal/base/problem"
-	"keepsake/internal/govern/account"
 	"keepsake/internal/govern/apikey"
 	"keepsake/internal/govern/auth"
 	"keepsake/internal/govern/limit"
@@ -59,20 +58,22 @@ func missing(takes endpoint.Credentials) *problem.Problem {
 	}
 }
 
-// identify authenticates the caller with the kinds of credentials that are accepted here. It does nothing if the caller is
-// known. If a key and a token or the backend secret are sent, the key is used; a kind that is not accepted is ignored.
-func (x *requestState) identify(takes endpoint.Credentials) error {
-	if x.known {
-		return nil
-	}
+// identify authenticates the caller with the kinds of credentials that are accepted here.
+func (x *routed) identify(takes endpoint.Credentials) (*caller, error) {
+	return x.authenticate(takes, x.api.o.Surface == usage.AI)
+}
+
+// authenticate authenticates a caller with the kinds of credentials in takes. If a key and a token or the backend secret are
+// sent, the key is used; a kind that is not in takes is ignored. keyAsBearer accepts a key in the header for access tokens too.
+func (x *routed) authenticate(takes endpoint.Credentials, keyAsBearer bool) (*caller, error) {
 	if takes&endpoint.Key != 0 && x.api.o.Keys != nil {
 		switch sent := x.r.Header["X-Api-Key"]; {
 		case len(sent) > 1:
-			return errAmbiguousKey
+			return nil, errAmbiguousKey
 		case len(sent) == 1 && sent[0] != "":
 			return x.identifyKey(sent[0])
 		}
-		if x.takesKeyAsBearer() {
+		if keyAsBearer {
 			if text, ok := x.keyInAuthorization(); ok {
 				return x.identifyKey(text)
 			}
@@ -81,41 +82,35 @@ func (x *requestState) identify(takes endpoint.Credentials) error {
 	if takes&endpoint.Bearer != 0 && x.api.o.Bearers != nil {
 		switch sent := x.r.Header["Authorization"]; {
 		case len(sent) > 1:
-			return auth.ErrInvalidToken
+			return nil, auth.ErrInvalidToken
 		case len(sent) == 1:
 			if token, ok := bearerToken(sent[0]); ok {
 				if apikey.WellFormed(token) {
-					return errKeyAsToken
+					return nil, errKeyAsToken
 				}
 				return x.identifyBearer(token)
 			}
 		}
 	}
 	if takes&endpoint.Backend != 0 && x.trusted {
-		return x.identifyBackend(takes)
+		return x.identifyOperator(takes, auth.Backend, auth.DeveloperManage)
 	}
-	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.parent) {
-		return x.identifyLocal(takes)
+	if takes&endpoint.Key != 0 && x.api.o.Operator != nil && isLocal(x.ctx.parent) {
+		return x.identifyOperator(takes, auth.Local, auth.All)
 	}
 	if takes == endpoint.Key {
 		if text, ok := x.keyInAuthorization(); ok && apikey.WellFormed(text) {
-			return errKeyInAuthorization
+			return nil, errKeyInAuthorization
 		}
 	}
-	if x.takesKeyAsBearer() {
-		return errMissingOfAgent
+	if keyAsBearer {
+		return nil, errMissingOfAgent
 	}
-	return missing(takes)
-}
-
-// takesKeyAsBearer reports whether an API key can be sent in the header for access tokens: on the AI surface, because clients of
-// the Model Context Protocol do so (docs/spec/surfaces.md), and to other services, whose clients can be the same.
-func (x *requestState) takesKeyAsBearer() bool {
-	return x.api.o.Surface == usage.AI || x.judging != nil
+	return nil, missing(takes)
 }
 
 // keyInAuthorization returns what was sent as an API key in the header for access tokens.
-func (x *requestState) keyInAuthorization() (string, bool) {
+func (x *routed) keyInAuthorization() (string, bool) {
 	sent := x.r.Header["Authorization"]
 	if len(sent) != 1 {
 		return "", false
@@ -124,69 +119,66 @@ func (x *requestState) keyInAuthorization() (string, bool) {
 	return token, ok && apikey.LooksLike(token)
 }
 
-func (x *requestState) identifyKey(text string) error {
+func (x *routed) identifyKey(text string) (*caller, error) {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
-		return errCutOff
+		return nil, errCutOff
 	}
 	key, err := x.api.o.Keys.Lookup(text, x.at)
 	if errors.Is(err, apikey.ErrNotInMemory) {
 		key, err = x.lookupStoredKey(text)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.caller.live = key
-	live := &x.caller.live
-	live.Touch(x.at)
-	x.is(&live.Principal, live.Workspace)
-	return nil
+	key.Touch(x.at)
+	return x.callerOf(&key), nil
 }
 
 // lookupStoredKey looks for a key in the database. Most unknown keys are invalid, so the client's address is charged first,
 // and refunded for a valid key, also on the backend listener, whose requests are free otherwise. There is no read if the address
 // cannot be charged or has no requests left.
-func (x *requestState) lookupStoredKey(text string) (apikey.LiveKey, error) {
+func (x *routed) lookupStoredKey(text string) (apikey.LiveKey, error) {
 	if !x.chargeable() && x.api.o.Surface != usage.Backend || x.toll.taken {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
 	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
-	key, err := x.api.o.Keys.LookupStored(x.operationContext, text, x.at)
+	key, err := x.api.o.Keys.LookupStored(x.ctx, text, x.at)
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
 		x.refundAddress()
 	}
 	return key, err
 }
 
-func (x *requestState) identifyBearer(token string) error {
+func (x *routed) identifyBearer(token string) (*caller, error) {
 	if x.api.o.News != nil && !x.api.o.News.Current() {
-		return errCutOff
+		return nil, errCutOff
 	}
-	b, err := x.api.o.Bearers.Authenticate(x.operationContext, token, x.Client(), x.at)
+	b, err := x.api.o.Bearers.Authenticate(x.ctx, token, x.ctx.Client(), x.at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.caller.live.Workspace, x.caller.live.Usage = b.Workspace, b.Workspace.Usage()
-	x.is(&b.Principal, b.Workspace)
-	return nil
+	return x.callerOf(&apikey.LiveKey{Principal: b.Principal, Workspace: b.Workspace, Usage: b.Workspace.Usage()}), nil
 }
 
-// identifyLocal treats the data folder's socket as the operator: only the operator can open it.
-func (x *requestState) identifyLocal(takes endpoint.Credentials) error {
+// identifyOperator makes the operator workspace the caller: for the data folder's socket, which only the operator can open, and
+// for the holder of the backend secret.
+func (x *routed) identifyOperator(takes endpoint.Credentials, k auth.Kind, scopes auth.Scopes) (*caller, error) {
 	entry, ok := x.api.o.Operator()
 	if !ok {
-		return missing(takes)
+		return nil, missing(takes)
 	}
-	x.caller.live.Workspace, x.caller.live.Usage = entry, entry.Usage()
-	x.is(&auth.Principal{Kind: auth.Local, WorkspaceID: entry.ID(), Operator: true, Scopes: auth.All}, entry)
-	return nil
+	p := auth.Principal{Kind: k, WorkspaceID: entry.ID(), Operator: true, Scopes: scopes}
+	return x.callerOf(&apikey.LiveKey{Principal: p, Workspace: entry, Usage: entry.Usage()}), nil
 }
 
-// is sets the caller.
-func (x *requestState) is(p *auth.Principal, workspace *account.Entry) {
-	x.principal, x.known, x.caller.workspace = *p, true, workspace.Account()
+// callerOf returns the owner of a valid credential as the caller.
+func (x *received) callerOf(live *apikey.LiveKey) *caller {
+	c := &x.exchange.caller
+	c.live, c.workspace = *live, live.Workspace.Account()
 	x.recordSpan()
+	return c
 }
 
 // bearerToken returns the token of an Authorization header; false for another scheme. The scheme ignores case (RFC 9110).
@@ -199,10 +191,10 @@ func bearerToken(header string) (string, bool) {
 	return token, token != ""
 }
 
-// admit returns why a valid credential cannot be used from here or now.
-func (x *requestState) admit() error {
-	switch c := &x.caller; {
-	case !c.live.Anywhere() && !c.live.AllowedFrom(x.Client()):
+// usable returns why a valid credential cannot be used from here or now.
+func (x *received) usable(c *caller) error {
+	switch {
+	case !c.live.Anywhere() && !c.live.AllowedFrom(x.ctx.Client()):
 		return errAddressNotAllowed
 	case c.live.Workspace.Suspended():
 		return errSuspended
@@ -211,15 +203,14 @@ func (x *requestState) admit() error {
 	}
 }
 
-// recognise authenticates the caller only for the headers. On failure there is no caller.
-func (x *requestState) recognise() {
-	if x.identify(endpoint.Key|endpoint.Bearer) != nil {
-		x.forget()
+// recognise returns the owner of a valid credential that the operation does not require; nil if there is none.
+func (x *routed) recognise() *caller {
+	c, err := x.identify(endpoint.Key | endpoint.Bearer)
+	if err != nil {
+		return nil
 	}
+	return c
 }
-
-// forget removes the caller.
-func (x *requestState) forget() { x.known, x.principal, x.caller = false, auth.Principal{}, caller{} }
 
 // warnings appends headers about what will expire: the old secret after a rotation, or the key.
 func (c *caller) warnings(now time.Time, h http.Header) {

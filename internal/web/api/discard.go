@@ -18,13 +18,13 @@ const (
 
 // leavesBody reports whether the connection closes after the response and the client can still be sending the body. HTTP/2
 // needs nothing: it ends the stream, not the connection. A call for a page has no connection.
-func (x *requestState) leavesBody() bool {
-	if x.r.ProtoMajor != 1 || x.r.ContentLength == 0 || isVisit(x.parent) {
+func (x *received) leavesBody() bool {
+	if x.r.ProtoMajor != 1 || x.r.ContentLength == 0 || isVisit(x.ctx.parent) {
 		return false
 	}
 	read, ended := x.incoming.read, x.incoming.ended
-	if x.body != nil {
-		read, ended = x.body.read, x.body.ended
+	if x.stream != nil {
+		read, ended = x.stream.read, x.stream.ended
 	}
 	if x.r.ContentLength < 0 {
 		return !ended // reading on finds the end
@@ -36,8 +36,9 @@ func (x *requestState) leavesBody() bool {
 
 // discard sends the response and then discards the rest of the body. The request is settled by then, so it only occupies its
 // connection.
-func (x *requestState) discard() {
-	if !x.discards {
+func (e *exchange) discard() {
+	x := &e.received
+	if !e.answered.discards {
 		return
 	}
 	c := http.NewResponseController(x.w)

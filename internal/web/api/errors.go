@@ -62,7 +62,7 @@ var (
 		"Accept-Version names no API version that is served. /api/versions lists the versions.")
 	errTooLarge = problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "The body is larger than 64 MiB.")
 	errBusy     = problem.NotAvailable("The service is handling too many requests; try again.", retrySoon)
-	errNoRoom   = problem.NotAvailable("The service has no memory for another large body right now; try again.", retrySoon)
+	errNoMemory = problem.NotAvailable("The service has no memory for another large body right now; try again.", retrySoon)
 	errInTime   = problem.NotAvailable("The request took too long; try again.", retrySoon)
 	errInternal = problem.New(problem.Internal, problem.CodeInternal, "An internal error occurred. The request ID identifies it in the log.")
 )

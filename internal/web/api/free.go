@@ -8,25 +8,28 @@ import (
 
 // Charge implements endpoint.Request.
 func (c *operationContext) Charge() error {
-	if c.free == nil {
+	x := c.running
+	if x == nil || x.charged == nil || x.identified.caller == nil || !x.identified.free(x.op) {
 		return errors.New("charge the caller of a request whose price was taken before its operation ran")
 	}
-	return c.free.chargeFree()
+	return x.charged.chargeLate()
 }
 
 // Refund implements endpoint.Request.
 func (c *operationContext) Refund() {
-	if c.free != nil && c.free.paid {
-		c.free.refund()
+	if x := c.running; x != nil && x.charged != nil && x.identified.caller != nil && x.identified.free(x.op) {
+		x.charged.refund()
 	}
 }
 
-func (x *requestState) chargeFree() error {
-	if x.paid || x.principal.Kind == auth.Local {
+// chargeLate charges the caller of a request that was free so far, at most once.
+func (x *charged) chargeLate() error {
+	who := x.identified.caller
+	if x.receipt.Cost() > 0 || who.live.Principal.Kind == auth.Local {
 		return nil
 	}
-	x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, x.caller.workspace, x.caller.live.Account)
-	if x.paid = x.verdict.Allowed; !x.paid {
+	x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, who.workspace, who.live.Account)
+	if !x.verdict.Allowed {
 		return spent(&x.verdict)
 	}
 	return nil

@@ -19,13 +19,14 @@ import (
 
 // servePage serves a page that is not an operation. It is free, and its headers show the limits of a caller without a
 // credential.
-func (x *requestState) servePage(rt *route) {
-	x.peekAddress()
-	p, err := rt.page(x)
+func (x *routed) servePage() {
+	c := x.as(noOperation, nil).peek()
+	p, err := x.route.page(c)
 	if err != nil {
-		x.fail(err)
+		c.fail(err)
 		return
 	}
+	a := c.answer()
 	h := x.w.Header()
 	if p.zipped != nil {
 		h.Add("Vary", "Accept-Encoding")
@@ -38,11 +39,11 @@ func (x *requestState) servePage(rt *route) {
 		h["ETag"] = []string{p.etag}
 		if endpoint.Unchanged(strings.Join(x.r.Header["If-None-Match"], ", "), p.etag) {
 			h.Del("Content-Encoding")
-			x.send(http.StatusNotModified, nil, nil)
+			a.send(http.StatusNotModified, nil, nil)
 			return
 		}
 	}
-	x.send(cmp.Or(p.status, http.StatusOK), p.media, p.body)
+	a.send(cmp.Or(p.status, http.StatusOK), p.media, p.body)
 }
 
 // documentPage returns an API description. It depends only on the build and the settings, so it is compressed once.
@@ -80,12 +81,13 @@ func takesGzip(header []string) bool {
 }
 
 // guide renders the migration guide between two consecutive versions from the declared steps, if both versions are released.
-func (x *requestState) guide() (page, error) {
+func (x *charged) guide() (page, error) {
+	versions := x.identified.routed.snapshot
 	from, to, ok := guideOf(x.r.PathValue("guide"))
-	if !ok || x.snapshot.Version(from) == nil || x.snapshot.Version(to) == nil {
+	if !ok || versions.Version(from) == nil || versions.Version(to) == nil {
 		return page{}, errNotFound
 	}
-	body := guidePage(x.snapshot, from, lifecycle.Between(x.api.o.Steps, from, to), x.at)
+	body := guidePage(versions, from, lifecycle.Between(x.api.o.Steps, from, to), x.at)
 	return page{media: mediaHTML, body: x.api.base.HTML(body)}, nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"html"
 	"mime"
-	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +20,8 @@ func refusesHTML(accept []string) bool {
 }
 
 // homeOrSummary serves the start page, or what it says in JSON to a client that refuses HTML.
-func homeOrSummary(start func(x *requestState) (page, error)) func(x *requestState) (page, error) {
-	return func(x *requestState) (p page, err error) {
+func homeOrSummary(start func(x *charged) (page, error)) func(x *charged) (page, error) {
+	return func(x *charged) (p page, err error) {
 		h := x.w.Header()
 		if refusesHTML(x.r.Header["Accept"]) {
 			p = x.summary()
@@ -59,10 +57,10 @@ type startSummary struct {
 	RequestID     string `json:"requestId"`
 }
 
-func (x *requestState) summary() page {
+func (x *charged) summary() page {
 	s := startSummary{
-		Name: "Keepsake", Release: x.api.o.Release, Version: x.table.number, Description: x.link("/openapi.json"),
-		Versions: x.link("/api/versions"), Health: x.link(x.table.prefix + "health"), RequestID: x.RequestID(),
+		Name: "Keepsake", Release: x.api.o.Release, Version: x.identified.routed.table.number, Description: x.link("/openapi.json"),
+		Versions: x.link("/api/versions"), Health: x.link(x.identified.routed.table.prefix + "health"), RequestID: x.ctx.RequestID(),
 	}
 	if x.api.hasPage(docsPath) {
 		s.Documentation = x.link(docsPath)
@@ -100,14 +98,15 @@ func weight(accept, kind, subtype string) float64 {
 }
 
 // home is the start page: what is running and how to call it.
-func (x *requestState) home() (page, error) {
+func (x *charged) home() (page, error) {
 	x.w.Header().Add("Vary", "Accept")
 	return page{media: mediaHTML, body: x.homePage()}, nil
 }
 
 // homePage renders the start page without styles, because the policy of pages forbids them.
-func (x *requestState) homePage() []byte {
+func (x *charged) homePage() []byte {
 	var b bytes.Buffer
+	versions := x.identified.routed.snapshot
 	b.WriteString(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -126,14 +125,14 @@ func (x *requestState) homePage() []byte {
 	}
 	link("/openapi.json", "Description of the API (OpenAPI)")
 	link("/api/versions", "Versions of the API")
-	for _, v := range x.snapshot.All() {
-		if x.snapshot.Version(v.Number+1) != nil {
+	for _, v := range versions.All() {
+		if versions.Version(v.Number+1) != nil {
 			link(v.Guide(), fmt.Sprintf("Migration from version %d to version %d", v.Number, v.Number+1))
 		}
 	}
 	b.WriteString("</ul>\n<p>Check that it works, store a document, and find it. <code>$KEEPSAKE_KEY</code> is your API key.\n")
 	const key = `-H "X-API-Key: $KEEPSAKE_KEY"`
-	base := x.baseURL() + "/api/v" + x.table.number
+	base := x.baseURL() + "/api/v" + x.identified.routed.table.number
 	for _, line := range []string{
 		`curl ` + key + ` ` + base + `/health`,
 		`curl -X PUT ` + key + ` -H "Content-Type: application/json" -d '{"title":"Boiler","text":"Bleed the radiators."}' ` + base + `/documents/boiler`,
@@ -143,20 +142,4 @@ func (x *requestState) homePage() []byte {
 	}
 	b.WriteString("</html>\n")
 	return b.Bytes()
-}
-
-// baseURL returns the address of the API: publicUrl, or this machine with the listener's port. It never uses the Host
-// header.
-func (x *requestState) baseURL() string {
-	if x.api.o.PublicURL != "" {
-		return x.api.o.PublicURL
-	}
-	scheme, port := "http", 8080
-	if x.r.TLS != nil {
-		scheme = "https"
-	}
-	if at, ok := x.parent.Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
-		port = at.Port
-	}
-	return scheme + "://localhost:" + strconv.Itoa(port)
 }

@@ -8,43 +8,54 @@ import (
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/apikey"
 	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/limit"
 	"keepsake/internal/web/endpoint"
 )
 
+// judgement is what a Judging operation found out about the credential of another service's request.
+type judgement struct {
+	owner    *auth.Principal // of a credential that can make the request, for the headers; nil if none can
+	carry429 bool            // send a 429 as a 403 (endpoint.Demand)
+}
+
 // Judge implements endpoint.Request.
 func (c *operationContext) Judge(d endpoint.Demand) error {
-	if c.judging == nil {
+	x := c.running
+	if x == nil || x.identified.kind != judging {
 		return errors.New("judge a credential for an operation that does not declare it")
 	}
-	return c.judging.judge(d)
+	x.warnOfProxy()
+	err := x.judge(&d)
+	x.charged.judgement.carry429 = d.Carry429
+	return err
 }
 
 // judge decides with the function that also decides for /verify. A refusal costs the credential nothing.
-func (x *requestState) judge(d endpoint.Demand) error {
-	x.warnOfProxy()
-	x.carry = d.Carry429
-	if err := x.identify(endpoint.Key | endpoint.Bearer); err != nil {
+func (x *admitted) judge(d *endpoint.Demand) error {
+	who := x.identified
+	known, err := who.routed.authenticate(endpoint.Key|endpoint.Bearer, who.keyAsBearer())
+	if err != nil {
 		return x.unidentified(err)
 	}
-	live := &x.caller.live
-	live.Principal = x.principal // that of a token is not in live yet
+	who.setCaller(known)
 	q := apikey.VerifyRequest{Scopes: d.Scopes, Cost: d.Cost, Consume: true}
-	if !live.Anywhere() {
-		q.From = x.Client()
+	if !known.live.Anywhere() {
+		q.From = x.ctx.Client()
 	}
-	j := live.Judge(x.api.o.Limiter, q, x.at)
-	x.verdict, x.receipt, x.paid, x.judged = j.Verdict, j.Receipt, j.Charged, true
+	j := known.live.Judge(x.api.o.Limiter, q, x.at)
 	switch j.Code {
 	case apikey.Valid:
-		x.passed = true
+		x.charged = who.charged(j.Verdict, j.Receipt)
+		x.charged.judgement.owner = &x.ctx.principal
 		return nil
 	case apikey.RateLimited, apikey.QuotaExceeded:
-		return spent(&x.verdict)
+		x.charged = who.charged(j.Verdict, j.Receipt)
+		return spent(&j.Verdict)
 	}
-	x.verdict = x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, live.Account)
+	x.charged = who.peek()
 	switch j.Code {
 	case apikey.InsufficientScope:
-		return problem.ScopeMissing(firstMissing(d.Scopes, x.principal.Scopes))
+		return problem.ScopeMissing(firstMissing(d.Scopes, known.live.Principal.Scopes))
 	case apikey.IPNotAllowed:
 		return errAddressNotAllowed
 	default: // a key that is itself disabled was not identified
@@ -52,10 +63,9 @@ func (x *requestState) judge(d endpoint.Demand) error {
 	}
 }
 
-// owner appends the headers that name the owner of a judged credential: a key or a user. The header of the other kind is sent
+// ownerHeaders appends the headers that name the owner of a judged credential: a key or a user. The header of the other kind is sent
 // empty, because some proxies only replace what their client sent by what is there.
-func (x *requestState) owner(h headers) headers {
-	p := &x.principal
+func ownerHeaders(h headers, p *auth.Principal) headers {
 	h = append(h, "X-Keepsake-Key-Id: "...)
 	if p.Kind == auth.APIKey {
 		h = id.Append(h, id.APIKey, p.Key)
@@ -76,25 +86,25 @@ func firstMissing(need, own auth.Scopes) string {
 // unidentified completes the refusal of a request without a valid credential. A wrong credential is charged to the client's
 // address, like under /api/, so that guessing is slow. A missing one is free, because a proxy asks about every request of a
 // browser that has not signed in.
-func (x *requestState) unidentified(err error) error {
+func (x *admitted) unidentified(err error) error {
 	p, ok := problem.As(err)
 	if !ok || !isWrongCredential(p) {
-		x.peekAddress()
+		x.charged = x.identified.peek()
 		return err
 	}
 	verdict, _ := x.chargeAddress()
-	x.verdict, x.judged = verdict, true
+	x.charged = x.identified.charged(verdict, limit.Receipt{})
 	if !verdict.Allowed {
-		return spent(&x.verdict)
+		return spent(&verdict)
 	}
 	return p
 }
 
 // sendRefusal sends a problem to a proxy. Some proxies drop the body, so a header repeats its code.
-func (x *requestState) sendRefusal(p *problem.Problem, body []byte) {
+func (x *answered) sendRefusal(p *problem.Problem, body []byte) {
 	h := x.w.Header()
 	h["X-Keepsake-Error"] = []string{p.Code}
-	if p.Kind != problem.RateLimited || !x.carry {
+	if p.Kind != problem.RateLimited || !x.charged.judgement.carry429 {
 		x.send(statuses[p.Kind], mediaJSON, body)
 		return
 	}

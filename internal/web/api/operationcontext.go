@@ -23,12 +23,8 @@ type operationContext struct {
 	request  *http.Request
 	api      *API
 
-	principal auth.Principal
-	known     bool                                   // principal is set
-	signIn    func(userID, workspaceID string) error // for SignIn operations
-	free      *requestState                          // for Uncharged operations that can charge their caller
-	calls     *requestState                          // for operations that call others
-	judging   *requestState                          // for Judging operations
+	principal auth.Principal // of the caller; Anonymous if it has none
+	running   *admitted      // while the operation runs, else nil
 
 	span *trace.Span // of the request; nil if requests are not traced
 
@@ -71,7 +67,7 @@ func (c *operationContext) Err() error { return c.start().Err() }
 func (c *operationContext) Value(key any) any {
 	switch key {
 	case auth.PrincipalKey:
-		if !c.known {
+		if c.principal.Kind == auth.Anonymous {
 			return nil
 		}
 		return &c.principal
@@ -102,6 +98,13 @@ func (c *operationContext) APIVersion() int { return c.number }
 
 // At implements endpoint.Request.
 func (c *operationContext) At() time.Time { return c.at }
+
+func (c *operationContext) clientText() string {
+	if client := c.Client(); client.IsValid() {
+		return client.String()
+	}
+	return "local"
+}
 
 // takeRequestID uses the caller's ID if it is well formed, else a new one.
 func (c *operationContext) takeRequestID(r *http.Request) {

@@ -21,7 +21,8 @@ const idempotencyKey = idempotency.HeaderName
 var replayed = []string{"true"}
 
 // runOnce is run for a request with an Idempotency-Key: a repeated request gets the first response and has no effect.
-func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
+func (x *admitted) runOnce(key []string) {
+	op := x.op
 	var in endpoint.Bound
 	var err error
 	body := x.api.o.Replays.BodyHash()
@@ -31,8 +32,8 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 		copied = &text
 	}
 	if op.Class != endpoint.Stream { // read the whole body first
-		if in, err = x.receive(op, copied); err == nil && in.Harmless() {
-			x.runBound(op, in)
+		if in, err = x.receive(copied); err == nil && in.Harmless() {
+			x.runBound(in)
 			return
 		}
 	}
@@ -51,36 +52,36 @@ func (x *requestState) runOnce(op *endpoint.Operation, key []string) {
 	var kept *idempotency.Answer
 	switch {
 	case op.Class == endpoint.Stream:
-		kept, err = x.streamOnce(op, request, work)
+		kept, err = x.streamOnce(request, work)
 	case op.InParts:
 		run := func(ctx context.Context, _ io.Reader) (idempotency.Outcome, error) { return work(in)(ctx) }
-		kept, err = x.api.o.Replays.DoStream(x.operationContext, request, &text, run, x.refused)
+		kept, err = x.api.o.Replays.DoStream(x.ctx, request, &text, run, x.refused)
 	default:
-		kept, err = x.api.o.Replays.Do(x.operationContext, request, body, idempotency.Work{
+		kept, err = x.api.o.Replays.Do(x.ctx, request, body, idempotency.Work{
 			Prepare: func(ctx context.Context) error { return op.Prepare(ctx, in) }, Run: work(in), Refused: x.refused,
 		})
 	}
 	switch {
 	case err != nil && op.WithoutStorage && unstored(err):
-		x.runBound(op, in)
+		x.runBound(in)
 	case err != nil:
 		x.fail(err)
 	case kept != nil:
-		x.replay(op, kept)
+		x.replay(kept)
 	default:
 		x.respond(&resp)
 	}
 }
 
 // onceRequest identifies a request that runs once.
-func (x *requestState) onceRequest(r *http.Request, key string) idempotency.Request {
+func (x *admitted) onceRequest(r *http.Request, key string) idempotency.Request {
 	return idempotency.Request{
-		Credential: x.principal.Actor(), Workspace: x.principal.WorkspaceID, Method: r.Method, Path: r.URL.Path, Key: key,
+		Credential: x.ctx.principal.Actor(), Workspace: x.ctx.principal.WorkspaceID, Method: r.Method, Path: r.URL.Path, Key: key,
 	}
 }
 
 // onceWork returns the work of such a request, which runs the operation and encodes its response into resp.
-func (x *requestState) onceWork(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) func(context.Context) (idempotency.Outcome, error) {
+func (x *admitted) onceWork(op *endpoint.Operation, in endpoint.Bound, resp *endpoint.Response) func(context.Context) (idempotency.Outcome, error) {
 	return func(ctx context.Context) (idempotency.Outcome, error) {
 		out, err := op.Run(ctx, in)
 		if err != nil {
@@ -101,11 +102,11 @@ func unstored(err error) bool {
 type boundWork func(in endpoint.Bound) func(context.Context) (idempotency.Outcome, error)
 
 // streamOnce lets the operation read the body as it arrives, and computes the hash that identifies a repeated request.
-func (x *requestState) streamOnce(op *endpoint.Operation, request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
+func (x *admitted) streamOnce(request idempotency.Request, work boundWork) (*idempotency.Answer, error) {
 	body := whole{http.MaxBytesReader(x.w, x.r.Body, maxStream)}
 	var hashed lateReader
 	x.r.Body = &hashed
-	in, err := x.receive(op, nil)
+	in, err := x.receive(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (x *requestState) streamOnce(op *endpoint.Operation, request idempotency.Re
 		hashed.Reader = body
 		return work(in)(ctx)
 	}
-	return x.api.o.Replays.DoStream(x.operationContext, request, body, run, x.refused)
+	return x.api.o.Replays.DoStream(x.ctx, request, body, run, x.refused)
 }
 
 // whole turns errors of a body into problems.
@@ -150,8 +151,8 @@ func outcome(resp endpoint.Response) idempotency.Outcome {
 }
 
 // refused returns the response of a problem in the form in which it is stored.
-func (x *requestState) refused(p *problem.Problem) idempotency.Outcome {
-	return idempotency.Outcome{Status: statuses[p.Kind], Body: x.bodyOf(p)}
+func (x *admitted) refused(p *problem.Problem) idempotency.Outcome {
+	return idempotency.Outcome{Status: statuses[p.Kind], Body: x.price().bodyOf(p)}
 }
 
 func checkIdempotencyKey(sent []string) error {
@@ -162,8 +163,8 @@ func checkIdempotencyKey(sent []string) error {
 }
 
 // replay sends a stored response again.
-func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) {
-	body, err := x.again(op, kept)
+func (x *admitted) replay(kept *idempotency.Answer) {
+	body, err := x.again(x.op, kept)
 	if err != nil {
 		x.fail(err)
 		return
@@ -180,16 +181,17 @@ func (x *requestState) replay(op *endpoint.Operation, kept *idempotency.Answer) 
 	if body == nil {
 		media = nil
 	}
+	a := x.price().answer()
 	if kept.Status >= http.StatusBadRequest {
-		x.code = codeOf(body)
+		a.code = codeOf(body)
 	}
-	x.send(kept.Status, media, body)
+	a.send(kept.Status, media, body)
 }
 
 // again returns the body of a stored response, which is not stored if it is large.
-func (x *requestState) again(op *endpoint.Operation, kept *idempotency.Answer) ([]byte, error) {
+func (x *admitted) again(op *endpoint.Operation, kept *idempotency.Answer) ([]byte, error) {
 	if kept.Body != nil && kept.Status < 300 && op.Again != nil {
-		if err := op.Again(x.operationContext, kept.Body); err != nil {
+		if err := op.Again(x.ctx, kept.Body); err != nil {
 			return nil, fmt.Errorf("show a kept answer again: %w", err)
 		}
 	}
@@ -215,12 +217,12 @@ func codeOf(body []byte) string {
 }
 
 // read performs a GET for the same caller within this request.
-func (x *requestState) read(location string) (resp endpoint.Response, err error) {
+func (x *admitted) read(location string) (resp endpoint.Response, err error) {
 	target, err := url.Parse(location)
 	if err != nil {
 		return resp, fmt.Errorf("read its location: %w", err)
 	}
-	t := x.table
+	t := x.identified.routed.table
 	if number, ok := lifecycle.InPath(target.Path); ok && x.api.o.Primary != nil {
 		if t, err = x.api.o.Primary.table(number); err != nil {
 			return resp, err
@@ -228,7 +230,7 @@ func (x *requestState) read(location string) (resp endpoint.Response, err error)
 	}
 	r := &http.Request{Method: http.MethodGet, URL: target, Host: x.r.Host, Header: http.Header{}, Body: http.NoBody}
 	rt, values := t.find(r)
-	if rt == nil || rt.op == nil || !x.principal.Scopes.Allows(rt.op.Scope) {
+	if rt == nil || rt.op == nil || !x.ctx.principal.Scopes.Allows(rt.op.Scope) {
 		return resp, problem.Missing()
 	}
 	rt.setPathValues(r, values)
@@ -236,7 +238,7 @@ func (x *requestState) read(location string) (resp endpoint.Response, err error)
 	if err != nil {
 		return resp, err
 	}
-	out, err := rt.op.Run(x.operationContext, in)
+	out, err := rt.op.Run(x.ctx, in)
 	if err != nil {
 		return resp, err
 	}

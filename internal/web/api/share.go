@@ -107,14 +107,14 @@ type shares struct {
 }
 
 // findHolders sets the holders of the request. Requests of a connection belong to its address, unless that is a proxy's.
-func (x *requestState) findHolders() {
-	if x.known {
-		x.shares.workspace = x.api.holderOf(x.caller.live.Workspace)
+func (x *admitted) findHolders() {
+	if who := x.identified.caller; who != nil {
+		x.shares.workspace = x.api.holderOf(who.live.Workspace)
 	}
-	if x.shares.address = peerOf(x); x.shares.address != nil {
+	if x.shares.address = x.peer(); x.shares.address != nil {
 		return
 	}
-	if client := x.Client(); client.IsValid() && !within(client, x.api.o.TrustedProxies) {
+	if client := x.ctx.Client(); client.IsValid() && !within(client, x.api.o.TrustedProxies) {
 		x.shares.client = networkOf(client)
 		x.shares.address = x.api.clients.acquire(x.shares.client)
 	}
@@ -130,7 +130,7 @@ func (a *API) holderOf(w *account.Entry) *holder {
 }
 
 // enter takes a slot. The last ones are reserved for operations that must work under overload.
-func (x *requestState) enter(vital bool) bool {
+func (x *admitted) enter(vital bool) bool {
 	s := &x.shares
 	s.inFlight = x.api.slots.take(1, vital, s.workspace.slots(), s.address.slots())
 	if !s.inFlight {
@@ -140,7 +140,7 @@ func (x *requestState) enter(vital bool) bool {
 }
 
 // arrive takes capacity for bytes of the request's body.
-func (x *requestState) arrive(bytes int64) bool {
+func (x *admitted) arrive(bytes int64) bool {
 	s := &x.shares
 	if !x.api.arriving.take(bytes, false, s.workspace.bytes(), s.address.bytes()) {
 		x.api.counters.noBody.Add(1)
@@ -151,15 +151,15 @@ func (x *requestState) arrive(bytes int64) bool {
 }
 
 // arrived returns the capacity of a body that was read.
-func (x *requestState) arrived() {
+func (x *admitted) arrived() {
 	if s := &x.shares; s.arriving > 0 {
 		x.api.arriving.give(s.arriving, s.workspace.bytes(), s.address.bytes())
 		s.arriving = 0
 	}
 }
 
-// leave returns everything that the request has taken.
-func (x *requestState) leave() {
+// leave returns everything that the request has taken. It can have taken nothing.
+func (x *admitted) leave() {
 	x.arrived()
 	s := &x.shares
 	if s.inFlight {
@@ -169,6 +169,10 @@ func (x *requestState) leave() {
 		x.api.clients.release(s.client)
 	}
 	*s = shares{}
+	if b := &x.bodyShare; b.size > 0 {
+		x.api.bodies.give(b.who, b.size)
+		b.size = 0
+	}
 }
 
 func (h *holder) slots() *atomic.Int64 {
@@ -187,16 +191,16 @@ func (h *holder) bytes() *atomic.Int64 {
 
 type peerKey struct{}
 
-// peerOf returns the holder of the connection's address; nil for a proxy's or an unknown one.
-func peerOf(x *requestState) *holder {
+// peer returns the holder of the connection's address; nil for a proxy's or an unknown one.
+func (x *received) peer() *holder {
 	if x.conn != nil {
 		return x.conn.peer
 	}
-	h, _ := x.parent.Value(peerKey{}).(*holder)
+	h, _ := x.ctx.parent.Value(peerKey{}).(*holder)
 	return h
 }
 
-// peerBehind is peerOf for a connection with TLS.
+// peerBehind is peer for a connection with TLS.
 func peerBehind(nc net.Conn) *holder {
 	if secure, ok := nc.(*tls.Conn); ok {
 		if c, ok := secure.NetConn().(*conn); ok {

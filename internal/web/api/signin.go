@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/apikey"
 	"keepsake/internal/govern/auth"
 	"keepsake/internal/govern/limit"
-	"keepsake/internal/web/endpoint"
 )
 
 // SignedIn implements endpoint.Request.
 func (c *operationContext) SignedIn(userID, workspaceID string) error {
-	if c.signIn == nil {
+	if c.running == nil || c.running.identified.kind != signingIn {
 		return errors.New("sign " + userID + " in: the operation does not say that it does")
 	}
-	return c.signIn(userID, workspaceID)
+	return c.running.charged.signedIn(userID, workspaceID)
 }
 
 // signedIn moves the charge of the request from the client's address to the user's workspace.
-func (x *requestState) signedIn(userID, workspaceID string) error {
+func (x *charged) signedIn(userID, workspaceID string) error {
 	workspace, ok := x.api.o.Workspaces(workspaceID)
 	if !ok {
 		return errors.New("sign " + userID + " in: workspace " + workspaceID + " is not known")
@@ -31,11 +31,9 @@ func (x *requestState) signedIn(userID, workspaceID string) error {
 	verdict, receipt := x.api.o.Limiter.Charge(x.at, 1, workspace.Account(), limit.Account{})
 	x.receipt.Refund()
 	x.verdict, x.receipt = verdict, receipt
-	x.caller.live.Workspace, x.caller.live.Usage = workspace, workspace.Usage()
-	x.is(&auth.Principal{
-		Kind: auth.User, UserID: userID, WorkspaceID: workspaceID, Operator: workspace.Operator(),
-	}, workspace)
-	if x.paid = verdict.Allowed; !x.paid {
+	p := auth.Principal{Kind: auth.User, UserID: userID, WorkspaceID: workspaceID, Operator: workspace.Operator()}
+	x.identified.setCaller(x.callerOf(&apikey.LiveKey{Principal: p, Workspace: workspace, Usage: workspace.Usage()}))
+	if !verdict.Allowed {
 		return spent(&verdict)
 	}
 	return nil
@@ -71,11 +69,11 @@ const maxRefused = 4 << 10
 
 // refuseSignIn is refuse for a sign-in operation. If its caller has also failed too often, the response names the limit that
 // lasts longer.
-func (x *requestState) refuseSignIn(op *endpoint.Operation) {
-	p := spent(&x.verdict)
+func (x *charged) refuseSignIn() {
+	p, op := spent(&x.verdict), x.identified.routed.route.op
 	if x.r.ContentLength > 0 && x.r.ContentLength <= maxRefused {
 		if in, err := op.Bind(x.r, nil); err == nil {
-			if other, ok := problem.As(op.Refused(x.operationContext, in)); ok && other.RetryAfter > p.RetryAfter {
+			if other, ok := problem.As(op.Refused(x.ctx, in)); ok && other.RetryAfter > p.RetryAfter {
 				p = other
 			}
 		}

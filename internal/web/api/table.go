@@ -40,7 +40,8 @@ type route struct {
 	method   string
 	params   []string            // names of the wildcards
 	op       *endpoint.Operation // nil for a page
-	page     func(x *requestState) (page, error)
+	kind     kind                // of op
+	page     func(x *charged) (page, error)
 	usage    usage.Route
 }
 
@@ -102,14 +103,14 @@ func (a *API) build(version int) (*table, error) {
 			}
 			return documentPage(text), nil
 		})
-		serve := func(*requestState) (page, error) { return document() }
+		serve := func(*charged) (page, error) { return document() }
 		a.add(t, http.MethodGet, "/openapi.json", &route{page: serve})
 		a.add(t, http.MethodGet, t.prefix+"openapi.json", &route{page: serve})
 	}
 	if !slices.ContainsFunc(a.o.Pages, func(p WebPage) bool { return p.Path == MigrationGuidePath }) {
-		a.add(t, http.MethodGet, MigrationGuidePath, &route{page: (*requestState).guide})
+		a.add(t, http.MethodGet, MigrationGuidePath, &route{page: (*charged).guide})
 	}
-	start := (*requestState).home
+	start := (*charged).home
 	for _, p := range a.o.Pages {
 		if p.Path == homePath {
 			start = webRoute(p).page
@@ -133,6 +134,7 @@ func (a *API) add(t *table, method, template string, rt *route) {
 	if rt.op == nil {
 		return
 	}
+	rt.kind = kindOf(rt.op)
 	t.operations[rt.op.ID] = rt
 	if rt.op.TrailingSlash {
 		n.child(rt, "").routes = n.routes

@@ -14,29 +14,30 @@ import (
 )
 
 // negotiate finds the version that serves the request: the path's, else that of Accept-Version, else the current one. If it
-// returns a problem, x.version is the version of that response.
-func (x *requestState) negotiate() *problem.Problem {
-	x.snapshot = x.api.o.Versions.Snapshot()
-	x.serveWith(x.snapshot.Current())
+// returns a problem, the version is that of its response.
+func (x *received) negotiate() (*routed, *problem.Problem) {
+	rt := &x.exchange.routed
+	rt.received, rt.route, rt.snapshot = x, &noRoute, x.api.o.Versions.Snapshot()
+	rt.serveWith(rt.snapshot.Current())
 	if x.api.o.Surface == usage.Primary {
 		if number, named := lifecycle.InPath(x.r.URL.Path); named {
-			x.inPath = true
-			return x.choose(number, errVersionNotFound)
+			rt.inPath = true
+			return rt, rt.choose(number, errVersionNotFound)
 		}
 	}
 	sent := x.r.Header["Accept-Version"]
 	if len(sent) == 0 {
-		return nil
+		return rt, nil
 	}
 	number, ok := lifecycle.ParseAccept(sent[0])
 	if !ok || len(sent) > 1 {
-		return errAcceptVersion
+		return rt, errAcceptVersion
 	}
-	return x.choose(number, errAcceptVersion)
+	return rt, rt.choose(number, errAcceptVersion)
 }
 
 // choose selects a version by number. unknown is the problem of a version that does not exist, or no longer.
-func (x *requestState) choose(number int, unknown *problem.Problem) *problem.Problem {
+func (x *routed) choose(number int, unknown *problem.Problem) *problem.Problem {
 	v := x.snapshot.Version(number)
 	if v == nil {
 		return unknown
@@ -56,44 +57,45 @@ func (x *requestState) choose(number int, unknown *problem.Problem) *problem.Pro
 	return nil
 }
 
-// rehearse refuses a key that tests a migration as if the version were already sunset.
-func (x *requestState) rehearse() *problem.Problem {
+// rehearse refuses a key that tests a migration as if the version were already sunset. It returns the key with the problem. If
+// there is no problem, the operation decides whether it accepts a key.
+func (x *routed) rehearse() (*caller, *problem.Problem) {
 	v := x.version
 	if rt, _ := x.table.find(x.r); rt != nil && rt.op != nil && rt.op.Judging {
-		return nil // the key calls another service
+		return nil, nil // the key calls another service
 	}
-	if x.identify(endpoint.Key) == nil && x.principal.Kind == auth.APIKey && x.snapshot.Rehearses(v.Number, x.principal.Key, x.at) && !x.describes(v) {
-		x.serveWith(x.snapshot.Current())
-		return x.sunset(v)
+	who, err := x.identify(endpoint.Key)
+	if err != nil || who.live.Principal.Kind != auth.APIKey || !x.snapshot.Rehearses(v.Number, who.live.Principal.Key, x.at) || x.describes(v) {
+		return nil, nil
 	}
-	x.forget() // the operation decides whether it accepts a key
-	return nil
+	x.serveWith(x.snapshot.Current())
+	return who, x.sunset(v)
 }
 
 // describes reports whether the request is for a version's description, which stays after the version has ended.
-func (x *requestState) describes(v *lifecycle.Version) bool {
+func (x *routed) describes(v *lifecycle.Version) bool {
 	return x.inPath && x.r.URL.Path == "/api/v"+strconv.Itoa(v.Number)+"/openapi.json"
 }
 
 // serveWith sets the version of the response.
-func (x *requestState) serveWith(v *lifecycle.Version) {
+func (x *routed) serveWith(v *lifecycle.Version) {
 	t, err := x.api.table(v.Number)
 	if err != nil {
 		panic(err) // the code declares conflicting operations
 	}
-	x.version, x.table, x.number = v, t, v.Number
+	x.version, x.table, x.ctx.number = v, t, v.Number
 }
 
-func (x *requestState) sunset(v *lifecycle.Version) *problem.Problem {
+func (x *routed) sunset(v *lifecycle.Version) *problem.Problem {
 	x.gone = v
 	return problem.New(problem.Gone, problem.CodeVersionSunset, "Version "+strconv.Itoa(v.Number)+" of the API is no longer served.")
 }
 
 // goneBody is the body for a client of a sunset version.
-func (x *requestState) goneBody(p *problem.Problem) goneBody {
+func (x *routed) goneBody(p *problem.Problem) goneBody {
 	b := goneBody{
 		Error: p.Code, Message: p.Message, MigrationGuideURL: x.link(x.gone.Guide()),
-		SunsetAt: string(wire.Chosen(x.gone.SunsetAt).Append(nil)), RequestID: x.RequestID(),
+		SunsetAt: string(wire.Chosen(x.gone.SunsetAt).Append(nil)), RequestID: x.ctx.RequestID(),
 	}
 	if next := x.snapshot.Replacement(x.gone.Number, x.at); next != nil {
 		b.ReplacementVersion = strconv.Itoa(next.Number)
@@ -103,7 +105,7 @@ func (x *requestState) goneBody(p *problem.Problem) goneBody {
 }
 
 // deprecation adds the headers of a deprecated version (§9.6).
-func (x *requestState) deprecation(h http.Header) {
+func (x *routed) deprecation(h http.Header) {
 	v := x.version
 	if v.AnnouncedAt.IsZero() || v.At(x.at) != lifecycle.Deprecated {
 		return

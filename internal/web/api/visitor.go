@@ -28,30 +28,30 @@ func isFree(rt *route) bool {
 
 // flooded counts a free request, and reports whether its client address has sent too many in its minute. Trusted proxies and
 // the data folder's socket are not counted, and neither is the backend listener, which probes and gateways call.
-func (x *requestState) flooded() bool {
+func (x *routed) flooded() (visits limit.Verdict, over bool) {
 	if x.api.o.Surface == usage.Backend {
-		return false
+		return visits, false
 	}
-	client := x.Client()
+	client := x.ctx.Client()
 	if !client.IsValid() || within(client, x.api.o.TrustedProxies) {
-		return false
+		return visits, false
 	}
-	x.visits, _ = limit.Local{}.Charge(x.at, 1, x.api.visitors.Account(client), limit.Account{})
-	return !x.visits.Allowed
+	visits, _ = limit.Local{}.Charge(x.at, 1, x.api.visitors.Account(client), limit.Account{})
+	return visits, !visits.Allowed
 }
 
 // refuseFlood responds to a free request that is one too many: a browser gets a page. The rate-limit headers are those of a
 // caller without a credential, as on every free response.
-func (x *requestState) refuseFlood() {
-	x.peekAddress()
-	p := spent(&x.visits)
-	p.Message = "This address sends too many requests; try again in " + strconv.FormatInt(x.visits.RetryAfterSeconds(), 10) + " seconds."
+func (x *routed) refuseFlood(visits *limit.Verdict) {
+	c := x.as(noOperation, nil).peek()
+	p := spent(visits)
+	p.Message = "This address sends too many requests; try again in " + strconv.FormatInt(visits.RetryAfterSeconds(), 10) + " seconds."
 	if x.route.page == nil || !prefersHTML(x.r.Header["Accept"]) {
-		x.sendProblem(p, x.bodyOf(p))
+		c.sendProblem(p, c.bodyOf(p))
 		return
 	}
 	x.w.Header().Add("Vary", "Accept")
-	x.sendProblemAs(p, mediaHTML, fmt.Appendf(nil, `<!doctype html>
+	c.sendProblemAs(p, mediaHTML, fmt.Appendf(nil, `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -34,7 +34,7 @@ type WebResponse struct {
 // Visit is a browser's request for a WebPage.
 type Visit struct {
 	*http.Request
-	x *requestState
+	x *charged
 }
 
 // BaseURL returns the address of the API: publicUrl, or this machine with the listener's port. It never depends on the Host
@@ -45,7 +45,7 @@ func (v *Visit) BaseURL() string { return v.x.baseURL() }
 func (v *Visit) Link(path string) string { return v.x.link(path) }
 
 // RequestID returns the ID of the request. All calls of a visit have it.
-func (v *Visit) RequestID() string { return v.x.RequestID() }
+func (v *Visit) RequestID() string { return v.x.ctx.RequestID() }
 
 // PrefersHTML reports whether the visitor is a browser that shows a page, and not a program.
 func (v *Visit) PrefersHTML() bool { return prefersHTML(v.x.r.Header["Accept"]) }
@@ -54,7 +54,7 @@ func (v *Visit) PrefersHTML() bool { return prefersHTML(v.x.r.Header["Accept"]) 
 func (v *Visit) At() time.Time { return v.x.at }
 
 // Client returns the visitor's address, as for operations.
-func (v *Visit) Client() netip.Addr { return v.x.Client() }
+func (v *Visit) Client() netip.Addr { return v.x.ctx.Client() }
 
 // Stream lets the visitor send a body of any length while it makes progress, like an operation of class Stream. It replaces
 // the body.
@@ -67,19 +67,19 @@ func (v *Visit) Stream() {
 // is no such guide.
 func (v *Visit) MigrationGuide() (title, body string, ok bool) {
 	from, to, ok := guideOf(v.PathValue("guide"))
-	if !ok || v.x.snapshot.Version(from) == nil || v.x.snapshot.Version(to) == nil {
+	if !ok || v.x.identified.routed.snapshot.Version(from) == nil || v.x.identified.routed.snapshot.Version(to) == nil {
 		return "", "", false
 	}
-	title, text := migrationGuide(v.x.snapshot, from, lifecycle.Between(v.x.api.o.Steps, from, to), v.x.at)
+	title, text := migrationGuide(v.x.identified.routed.snapshot, from, lifecycle.Between(v.x.api.o.Steps, from, to), v.x.at)
 	return title, string(text), true
 }
 
 // Call sends a request to the API as if the visitor had sent it: it passes every check, and its credential is in its headers.
 //
-// A shown request is a GET whose response the page only shows. It is not charged and not recorded as usage, because the visit
+// An uncounted request is a GET for what the page itself shows. It is not charged and not recorded as usage, because the visit
 // itself is. So a page about usage shows the same usage when it is read again, and opens for a workspace whose quota is used up.
-func (v *Visit) Call(r *http.Request, shown bool) (resp *http.Response, err error) {
-	call := r.WithContext(&visitContext{Context: v.x.parent, shown: shown && r.Method == http.MethodGet})
+func (v *Visit) Call(r *http.Request, uncounted bool) (resp *http.Response, err error) {
+	call := r.WithContext(&visitContext{Context: v.x.ctx.parent, uncounted: uncounted && r.Method == http.MethodGet})
 	call.RequestURI, call.RemoteAddr, call.TLS, call.Host = r.URL.RequestURI(), v.x.r.RemoteAddr, v.x.r.TLS, v.x.r.Host
 	call.Header = r.Header.Clone()
 	call.Header["X-Request-Id"] = []string{v.RequestID()}
@@ -103,7 +103,7 @@ func (v *Visit) Call(r *http.Request, shown bool) (resp *http.Response, err erro
 // to the visit's connection and has no rights of the data folder's socket.
 type visitContext struct {
 	context.Context
-	shown bool
+	uncounted bool
 }
 
 // Value returns nil.
@@ -115,10 +115,10 @@ func isVisit(ctx context.Context) bool {
 	return ok
 }
 
-// isShown reports whether ctx belongs to a call whose response a page only shows.
-func isShown(ctx context.Context) bool {
+// isUncounted reports whether ctx belongs to such a call that is not charged and not recorded.
+func isUncounted(ctx context.Context) bool {
 	visit, ok := ctx.(*visitContext)
-	return ok && visit.shown
+	return ok && visit.uncounted
 }
 
 // recorder is the http.ResponseWriter of a call for a page.
@@ -155,7 +155,7 @@ func (w *recorder) response(r *http.Request) *http.Response {
 
 // webRoute returns the route of a page.
 func webRoute(p WebPage) *route {
-	return &route{page: func(x *requestState) (page, error) {
+	return &route{page: func(x *charged) (page, error) {
 		resp := p.Serve(&Visit{Request: x.r, x: x})
 		if resp.Status == http.StatusNotFound && len(resp.Body) == 0 {
 			return page{}, errNotFound

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"compress/gzip"
 	"net/http"
 	"strconv"
 	"time"
@@ -21,11 +22,26 @@ var (
 	closing = []string{"close"}
 )
 
+// answered is a request with its response.
+type answered struct {
+	*received
+	charged *charged
+
+	status   int    // 0 before the head is sent
+	size     int    // of the body in bytes
+	code     string // of the error, if the response is one
+	discards bool   // the rest of the request's body, after the response
+
+	zip *gzip.Writer // of a response in pieces; nil if it is not compressed
+}
+
+func (x *answered) routed() *routed { return x.charged.identified.routed }
+
 // lengthFrom is the size from which we set Content-Length; below, Go's server does that.
 const lengthFrom = 2048
 
 // send sends every response, with the headers that all responses have.
-func (x *requestState) send(status int, media []string, body []byte) {
+func (x *answered) send(status int, media []string, body []byte) {
 	x.discards = x.leavesBody()
 	if x.discards {
 		x.w.Header()["Connection"] = closing
@@ -41,13 +57,13 @@ func (x *requestState) send(status int, media []string, body []byte) {
 }
 
 // head writes the status and the headers: the common ones as lines, others through the header map.
-func (x *requestState) head(status int, media []string) {
+func (x *answered) head(status int, media []string) {
 	h := x.w.Header()
 	if media != nil {
 		h["Content-Type"] = media
 	}
 	x.api.base.publicPaths(h)
-	if x.route.page != nil && h["Content-Security-Policy"] == nil {
+	if x.routed().route.page != nil && h["Content-Security-Policy"] == nil {
 		h["Content-Security-Policy"] = pagePolicy
 	}
 	if x.r.TLS != nil {
@@ -56,10 +72,10 @@ func (x *requestState) head(status int, media []string) {
 	if framingInDoubt(x.r) {
 		h["Connection"] = closing
 	}
-	if x.known {
-		x.caller.warnings(x.at, h)
+	if who := x.charged.identified.caller; who != nil {
+		who.warnings(x.at, h)
 	}
-	x.deprecation(h)
+	x.routed().deprecation(h)
 	if x.api.vary {
 		x.allowOrigin(h)
 	}
@@ -70,8 +86,8 @@ func (x *requestState) head(status int, media []string) {
 		x.everyAnswer(nil, status).into(h)
 	}
 	x.status = status
-	if x.body != nil {
-		_ = x.body.conn.SetWriteDeadline(time.Now().Add(answerTime)) // deadlines of connections use the real clock
+	if x.stream != nil {
+		_ = x.stream.conn.SetWriteDeadline(time.Now().Add(answerTime)) // deadlines of connections use the real clock
 	}
 	x.w.WriteHeader(status)
 }
@@ -85,24 +101,24 @@ func framingInDoubt(r *http.Request) bool {
 }
 
 // everyAnswer appends the headers of every response (§8, §9.2; docs/spec/conventions.md).
-func (x *requestState) everyAnswer(h headers, status int) headers {
-	h = h.text("X-API-Version: ", x.table.number).text("X-Content-Type-Options: ", "nosniff")
-	if x.known || x.trusted || status >= http.StatusBadRequest {
+func (x *answered) everyAnswer(h headers, status int) headers {
+	h = h.text("X-API-Version: ", x.routed().table.number).text("X-Content-Type-Options: ", "nosniff")
+	if x.charged.identified.caller != nil || x.routed().trusted || status >= http.StatusBadRequest {
 		h = h.text("Cache-Control: ", "no-store")
 	}
-	v := &x.verdict
+	v := &x.charged.verdict
 	h = h.number("X-RateLimit-Limit: ", v.Limit).number("X-RateLimit-Remaining: ", v.Remaining).number("X-RateLimit-Reset: ", v.ResetUnix)
 	h = h.number("X-RateLimit-Daily-Remaining: ", v.DailyRemaining).number("X-RateLimit-Monthly-Remaining: ", v.MonthlyRemaining)
 	if v.HasKey {
 		h = h.number("X-RateLimit-Key-Limit: ", v.KeyLimit).number("X-RateLimit-Key-Remaining: ", v.KeyRemaining)
 	}
-	if x.passed {
-		h = x.owner(h)
+	if p := x.charged.judgement.owner; p != nil {
+		h = ownerHeaders(h, p)
 	}
-	if x.callerID != "" {
-		return h.text("X-Request-Id: ", x.callerID)
+	if x.ctx.callerID != "" {
+		return h.text("X-Request-Id: ", x.ctx.callerID)
 	}
-	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.uuid), "\r\n"...)
+	return append(id.Append(append(h, "X-Request-Id: "...), id.Request, x.ctx.uuid), "\r\n"...)
 }
 
 // spelling returns the specification's spelling of a canonical header name.
@@ -111,12 +127,4 @@ func spelling(name string) string {
 		return "ETag"
 	}
 	return name
-}
-
-// link returns a link to a path: absolute if publicUrl is set. It never uses the Host header.
-func (x *requestState) link(target string) string {
-	if target != "" && target[0] == '/' {
-		return x.api.o.PublicURL + target
-	}
-	return target
 }

@@ -2,17 +2,17 @@ package api
 
 import "testing"
 
-func TestLargeBodiesShareTheirRoom(t *testing.T) {
+func TestLargeBodiesShareMemory(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
-	r := newRoom(160 * mib) // room for 10 MiB
+	r := newBodyMemory(160 * mib) // 10 MiB for bodies
 	for _, step := range []struct {
 		who  string
 		size int64 // negative: given back
 		want bool
 	}{
 		{"a", 4 * mib, true},
-		{"a", 2 * mib, false}, // more than half of the room for one of several
+		{"a", 2 * mib, false}, // more than half for one of several
 		{"a", 1 * mib, true},
 		{"b", 5 * mib, true},
 		{"c", 1, false}, // it is full
