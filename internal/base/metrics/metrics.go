@@ -1,4 +1,4 @@
-// Package metrics reads metrics when Prometheus asks for them, and writes them in its text format.
+// Package metrics reads metrics when Prometheus asks for them, and writes them with its client library.
 //
 // A metric is declared once, with its labels and a meaning. Most of the program counts anyway, for analytics, limits and cache
 // statistics, so a request pays nothing for metrics.
@@ -9,14 +9,14 @@ package metrics
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 )
 
 // Type is the type of a metric.
@@ -27,7 +27,6 @@ const (
 	Counter   Type = "counter"   // only grows, until the program restarts
 	Gauge     Type = "gauge"     // goes up and down
 	Histogram Type = "histogram" // counts by upper bound
-	Summary   Type = "summary"   // quantiles, with a sum and a count
 )
 
 // Metric is a metric and what it means.
@@ -36,12 +35,15 @@ type Metric struct {
 	Type   Type
 	Labels []string
 	Help   string
+
+	desc *prometheus.Desc
 }
 
 // Registry is a list of metrics with the functions that read them.
 type Registry struct {
 	declared map[string]bool
 	read     []func(ctx context.Context, s *Scrape)
+	process  prometheus.Gatherers // of the Go runtime and the process
 }
 
 var wellFormed = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -58,7 +60,7 @@ func (r *Registry) Add(read func(ctx context.Context, s *Scrape), list ...*Metri
 		if r.declared[m.Name] {
 			panic(fmt.Sprintf("metrics: %s is declared twice", m.Name))
 		}
-		r.declared[m.Name] = true
+		r.declared[m.Name], m.desc = true, prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
 	}
 	r.read = append(r.read, read)
 }
@@ -66,40 +68,49 @@ func (r *Registry) Add(read func(ctx context.Context, s *Scrape), list ...*Metri
 // Write returns all metrics as text, by name and labels. A metric without a value has no lines.
 func (r *Registry) Write(ctx context.Context) ([]byte, error) {
 	s := &Scrape{}
-	for _, read := range r.read {
+	for _, read := range r.read { // here, because the library calls collectors in goroutines, where a panic ends the program
 		read(ctx, s)
 	}
-	slices.SortFunc(s.values, func(a, b value) int {
-		return cmp.Or(cmp.Compare(a.of.Name, b.of.Name), cmp.Compare(a.labels, b.labels))
-	})
+	own := prometheus.NewRegistry()
+	if err := own.Register(s.values); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	families, err := append(prometheus.Gatherers{own}, r.process...).Gather()
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
 	var text bytes.Buffer
-	for i, v := range s.values {
-		switch {
-		case i == 0 || s.values[i-1].of != v.of:
-			fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", v.of.Name, escapeHelp.Replace(v.of.Help), v.of.Type)
-		case s.values[i-1].labels == v.labels:
-			return nil, fmt.Errorf("write metrics: %s is set twice with the same labels", v.of.Name)
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+			return nil, fmt.Errorf("write metrics: %w", err)
 		}
-		text.Write(v.lines)
 	}
 	return text.Bytes(), nil
 }
 
 // Scrape takes the values of metrics.
-type Scrape struct{ values []value }
+type Scrape struct{ values values }
 
-// value is the value of a metric with some labels: one line, or several of a histogram or summary.
-type value struct {
-	of     *Metric
-	labels string
-	lines  []byte
+// values is a collector with the values of one scrape.
+type values []prometheus.Metric
+
+// Describe describes nothing, so that the library checks the values instead.
+func (v values) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (v values) Collect(to chan<- prometheus.Metric) {
+	for _, value := range v {
+		to <- value
+	}
 }
 
 // Set sets a counter or gauge. The values of its labels are in the order of Metric.Labels.
-func (s *Scrape) Set(m *Metric, number float64, labels ...string) {
-	v := newValue(m, labels)
-	v.add("", "", number)
-	s.values = append(s.values, v)
+func (s *Scrape) Set(m *Metric, value float64, labels ...string) {
+	of := prometheus.GaugeValue
+	if m.Type == Counter {
+		of = prometheus.CounterValue
+	}
+	s.values = append(s.values, prometheus.MustNewConstMetric(m.desc, of, value, labels...))
 }
 
 // SetBool sets a gauge to 1 or 0.
@@ -119,58 +130,12 @@ func (s *Scrape) SetSeconds(m *Metric, d time.Duration, labels ...string) {
 // SetHistogram sets a histogram. counts are those of the buckets up to each of bounds, and of the one above them; sum is the sum of
 // all durations.
 func (s *Scrape) SetHistogram(m *Metric, bounds []time.Duration, counts []int64, sum time.Duration, labels ...string) {
-	v, total := newValue(m, labels), int64(0)
+	buckets, total := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, count := range counts {
-		total += count
-		bound := "+Inf"
+		total += uint64(count)
 		if i < len(bounds) {
-			bound = formatFloat(bounds[i].Seconds())
+			buckets[bounds[i].Seconds()] = total
 		}
-		v.add("_bucket", `le="`+bound+`"`, float64(total))
 	}
-	v.add("_sum", "", sum.Seconds())
-	v.add("_count", "", float64(total))
-	s.values = append(s.values, v)
+	s.values = append(s.values, prometheus.MustNewConstHistogram(m.desc, total, sum.Seconds(), buckets, labels...))
 }
-
-// SetSummary sets a summary. The quantiles are at equal distances, from the minimum to the maximum.
-func (s *Scrape) SetSummary(m *Metric, quantiles []time.Duration, sum time.Duration, count int64, labels ...string) {
-	v := newValue(m, labels)
-	for i, d := range quantiles {
-		v.add("", `quantile="`+formatFloat(float64(i)/float64(len(quantiles)-1))+`"`, d.Seconds())
-	}
-	v.add("_sum", "", sum.Seconds())
-	v.add("_count", "", float64(count))
-	s.values = append(s.values, v)
-}
-
-func newValue(m *Metric, values []string) value {
-	if len(values) != len(m.Labels) {
-		panic(fmt.Sprintf("metrics: %s has %d labels, not %d", m.Name, len(m.Labels), len(values)))
-	}
-	pairs := make([]string, len(values))
-	for i, name := range m.Labels {
-		pairs[i] = name + `="` + escapeLabel.Replace(strings.ToValidUTF8(values[i], "�")) + `"`
-	}
-	slices.Sort(pairs) // by name, like the clients of Prometheus
-	return value{of: m, labels: strings.Join(pairs, ",")}
-}
-
-// add adds a line. extra is one more label, or "".
-func (v *value) add(suffix, extra string, number float64) {
-	labels := v.labels
-	if labels != "" && extra != "" {
-		labels += ","
-	}
-	if labels += extra; labels != "" {
-		labels = "{" + labels + "}"
-	}
-	v.lines = fmt.Appendf(v.lines, "%s%s%s %s\n", v.of.Name, suffix, labels, formatFloat(number))
-}
-
-var (
-	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
-)
-
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -16,15 +16,13 @@ func TestTextFormat(t *testing.T) {
 	requests := metrics.Metric{Name: "requests_total", Type: metrics.Counter, Labels: []string{"route", "class"}, Help: "Requests.\nA \\ stays."}
 	depth := metrics.Metric{Name: "queue_depth", Type: metrics.Gauge, Help: "Depth."}
 	took := metrics.Metric{Name: "took_seconds", Type: metrics.Histogram, Labels: []string{"route"}, Help: "Durations."}
-	waits := metrics.Metric{Name: "waits_seconds", Type: metrics.Summary, Help: "Waits."}
 	unset := metrics.Metric{Name: "unset", Type: metrics.Gauge, Help: "Never set."}
 	var r metrics.Registry
 	r.Add(func(_ context.Context, s *metrics.Scrape) {
 		s.SetHistogram(&took, []time.Duration{5 * time.Millisecond, time.Second}, []int64{2, 1, 1}, 12500*time.Millisecond, "/a")
 		s.Set(&requests, 3, "/a", "2xx")
 		s.Set(&requests, 1e9, "/\"b\"\\\n", "5xx")
-		s.SetSummary(&waits, []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Second}, 3*time.Second, 7)
-	}, &requests, &took, &unset, &waits)
+	}, &requests, &took, &unset)
 	r.Add(func(_ context.Context, s *metrics.Scrape) { s.Set(&depth, 0.25) }, &depth)
 
 	want := strings.TrimPrefix(`
@@ -42,13 +40,6 @@ took_seconds_bucket{route="/a",le="1"} 3
 took_seconds_bucket{route="/a",le="+Inf"} 4
 took_seconds_sum{route="/a"} 12.5
 took_seconds_count{route="/a"} 4
-# HELP waits_seconds Waits.
-# TYPE waits_seconds summary
-waits_seconds{quantile="0"} 0.001
-waits_seconds{quantile="0.5"} 0.002
-waits_seconds{quantile="1"} 1
-waits_seconds_sum 3
-waits_seconds_count 7
 `, "\n")
 	if diff := cmp.Diff(want, write(t, &r)); diff != "" {
 		t.Errorf("the text differs (-want +got):\n%s", diff)
