@@ -72,6 +72,7 @@ func TestCommandsWorkBelowAPath(t *testing.T) {
 				{"documents import " + documents, "", "2 created"},
 				{"documents export", "", `"id":"boiler"`},
 				{"mcp", ping, `"url":"` + public + `/api/v1/documents/boiler"`},
+				{"mcp --url " + public + "/ai/mcp/", ping, `"url":"` + public + `/api/v1/documents/boiler"`},
 				{"documents delete a@b+c=d --yes", "", "Deleted 1"},
 				{"memories import --in " + memories, "", "1 created"},
 				{"memories export --subject p|4711", "", "Likes tea."},
