@@ -2,11 +2,14 @@ package reference
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
+	"keepsake"
 	"keepsake/internal/testing/testtier"
 )
 
@@ -38,6 +41,23 @@ func TestGeneratedPagesAreCurrent(t *testing.T) {
 		}
 		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what its page generates; run make console (%v)", name, err)
+		}
+	}
+}
+
+func TestChangelogLinksToGuides(t *testing.T) {
+	t.Parallel()
+	text, err := fs.ReadFile(keepsake.Texts, "CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(text), -1)
+	if len(links) < 5 {
+		t.Errorf("found %d links", len(links))
+	}
+	for _, m := range links {
+		if linkTo(m[1]) == "" {
+			t.Errorf("%s is no page of the program", m[1])
 		}
 	}
 }

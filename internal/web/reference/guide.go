@@ -69,7 +69,7 @@ func linkTo(dest string) string {
 	if anchor != "" {
 		anchor = "#" + anchor
 	}
-	name, markdown := strings.CutSuffix(strings.TrimPrefix(file, "../"), ".md")
+	name, markdown := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(file, "../"), "docs/"), ".md")
 	switch {
 	case file == "" || strings.HasPrefix(dest, "https://") || strings.HasPrefix(dest, "http://"):
 		return dest
