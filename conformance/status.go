@@ -180,6 +180,8 @@ func requestChecks() []promise {
 			fits := `{"q":"x"}` + strings.Repeat(" ", 1<<20-9)
 			c.post(search).raw("application/json", fits).send().is(http.StatusOK)
 			c.post(search).raw("application/json", fits).inChunks().send().is(http.StatusOK)
+			remove := `{"ids":["conformance"]}` + strings.Repeat(" ", 1<<20)
+			c.post("/api/v1/documents/delete").raw("application/json", remove).send().fails(413, "payload_too_large")
 		}},
 		{"QueryParametersAreStrict", func(c *check) {
 			for query, want := range map[string][2]string{

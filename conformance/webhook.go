@@ -66,6 +66,11 @@ func eventChecks() []promise {
 				read.broken("the secret is shown again")
 			}
 		}},
+		{"NullRemovesADescription", func(c *check) {
+			path := hooksPath + "/" + c.newWebhook(fields{"description": "conformance"}).text("id")
+			c.patch(path).json(fields{"description": nil}).send().is(http.StatusOK).has(fields{"description": "", "revision": 2})
+			c.patch(path).json(fields{"url": nil}).send().fails(http.StatusBadRequest, "validation_error", "url", "required")
+		}},
 		{"BadWebhooksAreRefused", func(c *check) {
 			for field, body := range map[string]fields{
 				"url":       {"url": "ftp://hooks.invalid"},

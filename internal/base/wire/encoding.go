@@ -22,14 +22,19 @@ const (
 	encodingSample = 1 << 10
 )
 
-// looksAtBegin recognises UTF-16 by its first bytes: a byte order mark, or zeros, which JSON never contains. In UTF-16 they are half of
-// the bytes of Western letters.
+// looksAtBegin recognises UTF-16 and UTF-32 by their first bytes: a byte order mark, or zeros, which JSON never contains. In UTF-16 they
+// are half of the bytes of Western letters, in UTF-32 three quarters.
 func looksAtBegin(begin []byte) string {
 	zeros := bytes.Count(begin, []byte{0})
-	if bytes.HasPrefix(begin, []byte("\xff\xfe")) || bytes.HasPrefix(begin, []byte("\xfe\xff")) || zeros > 0 && zeros >= len(begin)/3 {
+	starts := func(mark string) bool { return bytes.HasPrefix(begin, []byte(mark)) }
+	switch {
+	case starts("\xff\xfe\x00\x00"), starts("\x00\x00\xfe\xff"), zeros > len(begin)*3/5:
+		return "UTF-32"
+	case starts("\xff\xfe"), starts("\xfe\xff"), zeros > 0 && zeros >= len(begin)/3:
 		return "UTF-16"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // unpairedSurrogate returns the offset of the first escape in a string that is half of a pair, or -1.

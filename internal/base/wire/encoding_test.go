@@ -22,6 +22,16 @@ func inUTF16(text string, order binary.AppendByteOrder, mark bool) []byte {
 	return out
 }
 
+func inUTF32(text string, order binary.AppendByteOrder, mark bool) (out []byte) {
+	if mark {
+		text = "\ufeff" + text
+	}
+	for _, r := range text {
+		out = order.AppendUint32(out, uint32(r))
+	}
+	return out
+}
+
 func TestAnotherEncodingIsNamed(t *testing.T) {
 	t.Parallel()
 	const text = `{"text":"Käse für alle"}`
@@ -33,6 +43,9 @@ func TestAnotherEncodingIsNamed(t *testing.T) {
 		"big-endian with a mark": {inUTF16(text, binary.BigEndian, true), "looks like UTF-16."},
 		"UTF-16":                 {inUTF16(`{"text":"cheese"}`, binary.LittleEndian, false), "looks like UTF-16."},
 		"UTF-16, big-endian":     {inUTF16(text, binary.BigEndian, false), "looks like UTF-16."},
+		"UTF-32 with a mark":     {inUTF32(text, binary.LittleEndian, true), "looks like UTF-32."},
+		"UTF-32":                 {inUTF32(text, binary.LittleEndian, false), "looks like UTF-32."},
+		"UTF-32, big-endian":     {inUTF32(text, binary.BigEndian, true), "looks like UTF-32."},
 		"Latin-1":                {[]byte("{\"text\":\"K\xe4se\"}"), "looks like Latin-1 or Windows-1252."},
 		"Windows-1252":           {[]byte("{\"text\":\"\x93K\x94\"}"), "looks like Latin-1 or Windows-1252."},
 	} {

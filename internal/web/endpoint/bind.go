@@ -34,6 +34,9 @@ var readerType = reflect.TypeFor[io.Reader]()
 // compileInput compiles t and stores defaults in prototype, a *t.
 func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input {
 	d := &input{typ: t, queries: map[string]int{}, media: op.Media, limit: op.Class.MaxBody()}
+	if op.MaxBody > 0 {
+		d.limit = op.MaxBody
+	}
 	if d.media == "" {
 		d.media, d.patch = mediaJSON, op.Method == http.MethodPatch
 	}

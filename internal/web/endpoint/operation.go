@@ -141,6 +141,7 @@ type Operation struct {
 	Scope       auth.Scopes // required of the credential; auth.None for any
 	Operator    bool        // only for credentials of the operator workspace
 	Class       Class
+	MaxBody     int64    // of a body, in bytes, if the limit is not that of the class
 	Status      int      // of success: 200, 201, 204
 	Media       string   // of a request body that is not JSON: application/x-ndjson
 	Lines       []string // of an example of a body in lines: JSON objects

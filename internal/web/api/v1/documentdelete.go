@@ -14,7 +14,8 @@ func AddDocumentDeletion(r *endpoint.Registry, documents *document.Service) {
 	remove := documentOperation("deleteDocuments", "POST", "/delete", "Delete documents by ID, or those that match a selection", auth.Write)
 	remove.Description = "With dryRun, which is the default, the operation only counts the documents that it would delete. Documents are deleted in " +
 		"parts, so if the request fails, some of them can be deleted already. It can then be repeated."
-	remove.Class, remove.Idempotent, remove.InParts = endpoint.Batch, true, true
+	remove.Class, remove.MaxBody = endpoint.Batch, endpoint.Small.MaxBody() // it takes long, but needs no large body
+	remove.Idempotent, remove.InParts = true, true
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocuments) (*deletedDocuments, error) {
 		deleted, err := in.run(ctx, documents, auth.From(ctx).WorkspaceID)
 		if err != nil {

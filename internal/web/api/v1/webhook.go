@@ -164,13 +164,16 @@ type changeWebhook struct {
 	Body    struct {
 		URL         wire.Optional[string]   `json:"url" nullable:"false" maxLength:"2048"`
 		Events      wire.Optional[[]string] `json:"events" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased" doc:"The events to deliver. null means all."`
-		Description wire.Optional[string]   `json:"description" nullable:"false" maxLength:"256"`
+		Description wire.Optional[string]   `json:"description" maxLength:"256" doc:"A description for people. null removes it."`
 		Disabled    wire.Optional[bool]     `json:"disabled" nullable:"false" doc:"Whether nothing is delivered. Events that happen meanwhile are not recorded for the webhook."`
 	}
 }
 
 func (in *changeWebhook) change() event.Change {
-	c := event.Change{URL: in.Body.URL.Pointer(), Description: in.Body.Description.Pointer(), Disabled: in.Body.Disabled.Pointer()}
+	c := event.Change{URL: in.Body.URL.Pointer(), Disabled: in.Body.Disabled.Pointer()}
+	if in.Body.Description.Set {
+		c.Description = &in.Body.Description.Value
+	}
 	if in.Body.Events.Set {
 		types := typesOf(in.Body.Events.Value)
 		c.Types = &types
