@@ -121,60 +121,57 @@ func (x *received) warnOfProxy() {
 	}
 }
 
-// addressAccount returns the counters of the client's address: those of sign-in, or those of everything else.
-func (x *received) addressAccount() limit.Account {
-	if x.address.Use == nil {
-		if x.ctx.signingIn() {
-			x.address = x.api.o.Addresses.SignIn(x.ctx.Client())
-		} else {
-			x.address = x.api.o.Addresses.Account(x.ctx.Client())
-		}
-	}
-	return x.address
-}
-
 // signingIn reports whether the path is one of sign-in.
 func (c *operationContext) signingIn() bool {
 	return strings.HasPrefix(c.request.URL.Path, "/api/auth/")
 }
 
-// toll is what a request was charged to its client's address. It is charged once, whatever the reason of a refusal.
-type toll struct {
-	taken   bool
+// addressLimits are the limits of the client's address. A request is charged to them at most once, whatever the reasons.
+type addressLimits struct {
+	of      *operationContext
+	account limit.Account // of sign-in or of everything else, once it was needed
+	taken   bool          // it was charged
 	verdict limit.Verdict
 	receipt limit.Receipt
 }
 
-// peekAddress returns the limits of a caller without a credential.
-func (x *received) peekAddress() limit.Verdict {
-	return x.api.o.Limiter.Peek(x.at, 1, x.addressAccount(), limit.Account{})
-}
-
-// chargeAddress charges the request to the client's address. The daily and monthly limits are for clients without an
-// account, so only the minute limit applies to sign-in.
-func (x *received) chargeAddress() (limit.Verdict, limit.Receipt) {
-	if !x.toll.taken {
-		x.toll.taken = true
-		x.toll.verdict, x.toll.receipt = x.takeToll()
+func (l *addressLimits) find() limit.Account {
+	if l.account.Use == nil {
+		if addresses := l.of.api.o.Addresses; l.of.signingIn() {
+			l.account = addresses.SignIn(l.of.Client())
+		} else {
+			l.account = addresses.Account(l.of.Client())
+		}
 	}
-	return x.toll.verdict, x.toll.receipt
+	return l.account
 }
 
-func (x *received) takeToll() (limit.Verdict, limit.Receipt) {
-	account := x.addressAccount()
-	if !x.ctx.signingIn() {
-		return x.api.o.Limiter.Charge(x.at, 1, account, limit.Account{})
+// peek returns the limits of a caller without a credential.
+func (l *addressLimits) peek() limit.Verdict {
+	return l.of.api.o.Limiter.Peek(l.of.at, 1, l.find(), limit.Account{})
+}
+
+// charge charges the request to the client's address. The daily and monthly limits are for clients without an account, so only
+// the minute limit applies to sign-in.
+func (l *addressLimits) charge() (limit.Verdict, limit.Receipt) {
+	if l.taken {
+		return l.verdict, l.receipt
 	}
-	minute := account
-	minute.Daily, minute.Monthly = 0, 0
-	verdict, receipt := x.api.o.Limiter.Charge(x.at, 1, minute, limit.Account{})
-	all := x.peekAddress()
-	verdict.DailyRemaining, verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
-	return verdict, receipt
+	l.taken = true
+	account := l.find()
+	if l.of.signingIn() {
+		account.Daily, account.Monthly = 0, 0
+	}
+	l.verdict, l.receipt = l.of.api.o.Limiter.Charge(l.of.at, 1, account, limit.Account{})
+	if l.of.signingIn() {
+		all := l.peek()
+		l.verdict.DailyRemaining, l.verdict.MonthlyRemaining = all.DailyRemaining, all.MonthlyRemaining
+	}
+	return l.verdict, l.receipt
 }
 
-// refundAddress refunds what the address was charged.
-func (x *received) refundAddress() {
-	x.toll.receipt.Refund()
-	x.toll = toll{}
+// refund refunds what the address was charged.
+func (l *addressLimits) refund() {
+	l.receipt.Refund()
+	l.taken, l.verdict, l.receipt = false, limit.Verdict{}, limit.Receipt{}
 }

@@ -138,15 +138,15 @@ func (x *routed) identifyKey(text string) (*caller, error) {
 // and refunded for a valid key, also on the backend listener, whose requests are free otherwise. There is no read if the address
 // cannot be charged or has no requests left.
 func (x *routed) lookupStoredKey(text string) (apikey.LiveKey, error) {
-	if !x.chargeable() && x.api.o.Surface != usage.Backend || x.toll.taken {
+	if !x.chargeable() && x.api.o.Surface != usage.Backend || x.address.taken {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
-	if verdict, _ := x.chargeAddress(); !verdict.Allowed {
+	if verdict, _ := x.address.charge(); !verdict.Allowed {
 		return apikey.LiveKey{}, apikey.ErrInvalid
 	}
 	key, err := x.api.o.Keys.LookupStored(x.ctx, text, x.at)
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Unauthenticated {
-		x.refundAddress()
+		x.address.refund()
 	}
 	return key, err
 }

@@ -43,7 +43,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	ctx.takeRequestID(r)
 	x := &e.received
 	x.exchange, x.ctx, x.api, x.at = e, ctx, a, ctx.at
-	x.w, x.r, x.sent, x.conn = w, r, r.Body, connOf(parent)
+	x.w, x.r, x.sent, x.conn, x.address.of = w, r, r.Body, connOf(parent), ctx
 	if a.o.Tracer != nil {
 		x.beginSpan()
 	}

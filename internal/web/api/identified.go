@@ -41,7 +41,7 @@ func (x *identified) charge() (c *charged, ok bool) {
 	case op.Uncharged || !x.chargeable():
 		return x.peek(), true
 	default:
-		c = x.charged(x.chargeAddress())
+		c = x.charged(x.address.charge())
 	}
 	return c, c.verdict.Allowed
 }
@@ -52,7 +52,7 @@ func (x *identified) peek() *charged { return x.charged(x.peekLimits(), limit.Re
 // peekLimits returns the limits of the caller, or those of the client's address if there is no caller.
 func (x *identified) peekLimits() limit.Verdict {
 	if x.caller == nil {
-		return x.peekAddress()
+		return x.address.peek()
 	}
 	return x.api.o.Limiter.Peek(x.at, 1, x.caller.workspace, x.caller.live.Account)
 }

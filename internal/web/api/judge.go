@@ -92,7 +92,7 @@ func (x *admitted) unidentified(err error) error {
 		x.charged = x.identified.peek()
 		return err
 	}
-	verdict, _ := x.chargeAddress()
+	verdict, _ := x.address.charge()
 	x.charged = x.identified.charged(verdict, limit.Receipt{})
 	if !verdict.Allowed {
 		return spent(&verdict)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"keepsake/internal/govern/limit"
 	"keepsake/internal/govern/usage"
 )
 
@@ -27,8 +26,7 @@ type received struct {
 	stream   *progress // the body of a stream, with its deadlines
 	incoming arriving  // the body of other classes, while it is read
 
-	address limit.Account // counters of the client's address, once they were needed
-	toll    toll          // charged to the address
+	address addressLimits
 }
 
 // serve checks a request in the order of docs/spec/scopes.md, so that a refusal reveals nothing that only a later check knows.

@@ -98,10 +98,10 @@ func (x *routed) turnAwayFor(err error, known *caller) {
 func (x *routed) turnAway(p *problem.Problem, known *caller) {
 	verdict, left := limit.Verdict{}, true
 	if x.chargeable() || isWrongCredential(p) {
-		verdict, _ = x.chargeAddress()
+		verdict, _ = x.address.charge()
 		left = verdict.Allowed
 	} else {
-		verdict = x.peekAddress()
+		verdict = x.address.peek()
 	}
 	if !left {
 		switch p.Kind {

@@ -40,11 +40,11 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.v.user != nil { // who has signed in; the token can be newer than the client
 		r.Header.Set("Authorization", "Bearer "+t.v.token)
 	}
-	shown := shownPath(r.URL.Path) && (t.v.user == nil || t.v.c.reads.take(t.v.user.ID, t.v.At()))
+	uncounted := uncountedPath(r.URL.Path) && (t.v.user == nil || t.v.c.reads.take(t.v.user.ID, t.v.At()))
 	if !strings.HasPrefix(r.URL.Path, "/api/auth/") && r.URL.Path != "/api/v1/profile" { // these take no API key
 		t.v.note(r)
 	}
-	resp, err := t.v.Call(r, shown)
+	resp, err := t.v.Call(r, uncounted)
 	if err != nil || !t.v.stale(resp) || r.Body != nil && r.GetBody == nil || t.v.renew() != nil {
 		return resp, err
 	}
@@ -55,7 +55,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return t.v.Call(r, shown)
+	return t.v.Call(r, uncounted)
 }
 
 // stale reports whether the API has refused a request because of its access token: it expired during an import, or it was issued
@@ -98,9 +98,9 @@ func (v *visit) note(r *http.Request) {
 // fileBody is the body of a call that sends a file.
 const fileBody = "@FILE"
 
-// shownPath reports whether pages show responses of a path without a charge: those about the workspace itself, not those
+// uncountedPath reports whether pages show responses of a path without a charge: those about the workspace itself, not those
 // with what it stores.
-func shownPath(path string) bool {
+func uncountedPath(path string) bool {
 	_, resource, _ := strings.Cut(strings.TrimPrefix(path, "/api/v"), "/")
 	name, _, _ := strings.Cut(resource, "/")
 	switch name {
