@@ -166,6 +166,30 @@ func TestPagesThatTextsNameAreThere(t *testing.T) {
 	}
 }
 
+func TestEveryDecisionIsListed(t *testing.T) {
+	t.Parallel()
+	list, err := os.ReadFile("../../docs/decisions/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("../../docs/decisions/[0-9]*.md")
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("found %d decisions: %v", len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heading, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		number, title, _ := strings.Cut(heading, ". ")
+		row := "| " + number + " | [" + title + "](" + filepath.Base(page) + ") |"
+		if !strings.Contains(string(list), row+"\n") {
+			t.Errorf("docs/decisions/README.md does not list %s as it is called: the row is\n\t%s", filepath.Base(page), row)
+		}
+	}
+}
+
 // anchors returns the anchors of a page's headings: letters and digits in lower case, with hyphens for spaces.
 func anchors(t *testing.T, file string) []string {
 	t.Helper()
