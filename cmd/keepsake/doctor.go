@@ -44,7 +44,7 @@ func doctorCommand(st *stage) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d.folder(cfg)
+			d.folder(cmd.Context(), cfg)
 			// A server that runs knows its settings and listeners; those here can be others.
 			if !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)) {
 				d.exposures(&cfg)
@@ -106,8 +106,8 @@ func (d *diagnosis) worst() health {
 	return worst
 }
 
-// folder checks the files without opening a database.
-func (d *diagnosis) folder(cfg config.Config) {
+// folder checks the files. Of a database it reads only who created it.
+func (d *diagnosis) folder(ctx context.Context, cfg config.Config) {
 	info, err := os.Stat(cfg.Data)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -125,6 +125,10 @@ func (d *diagnosis) folder(cfg config.Config) {
 	d.space(cfg.Data)
 	if cfg.DatabaseURL == "" && !exists(filepath.Join(cfg.Data, "main.db")) {
 		d.find(broken, "data", "%s %v", cfg.Data, instance.ErrNotInitialised)
+		return
+	}
+	if err := instance.Examine(ctx, &cfg); err != nil {
+		d.find(broken, "data", "%v", err)
 		return
 	}
 	d.logs(cfg)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"io"
 	"net"
@@ -57,6 +58,7 @@ func (m withServers) Run() int {
 //	mode OCTAL FILE…            wants each file to have these permissions
 //	none PATTERN…               wants no file that matches
 //	shorten N FILE              cuts the last N bytes off a file
+//	unreleased HOW FOLDER       makes an instance one of an unreleased build, by the name of its version table or the hash in it
 //
 // and the conditions [sqlite] and [postgres], for what is said or lies in files on one engine alone.
 func TestScripts(t *testing.T) {
@@ -66,7 +68,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rc": rc, "taken": taken, "ready": ready, "terminate": terminate, "refused": refused, "endless": endless,
 			"listening": listening, "eventually": eventually,
-			"ports": ports, "database": database, "mode": mode, "none": none, "shorten": shorten,
+			"ports": ports, "database": database, "mode": mode, "none": none, "shorten": shorten, "unreleased": unreleased,
 			"fetch": asker(http.MethodGet, "fetched"), "remove": asker(http.MethodDelete, "removed"), "setenv": setenv,
 		},
 		RequireExplicitExec: true,
@@ -124,6 +126,25 @@ func shorten(ts *testscript.TestScript, neg bool, args []string) {
 	info, err := os.Stat(path)
 	ts.Check(err)
 	ts.Check(os.Truncate(path, info.Size()-n))
+}
+
+func unreleased(ts *testscript.TestScript, neg bool, args []string) {
+	statements := map[string]string{
+		"name": "ALTER TABLE schema_migration RENAME TO schema_version",
+		"hash": "UPDATE schema_migration SET hash = 'of an unreleased build' WHERE version_id = 1",
+	}
+	statement, dir := statements[args[0]], ts.MkAbs(args[1])
+	driver, source := "sqlite", filepath.Join(dir, "main.db")
+	if server := ts.Getenv(serverVariable); server != "" {
+		url, err := databaseOf(server, dir)
+		ts.Check(err)
+		driver, source = "pgx", url
+		statement = strings.Replace(statement, "schema_migration", "keepsake.schema_migration", 1)
+	}
+	db, err := sql.Open(driver, source)
+	ts.Check(err)
+	_, err = db.Exec(statement)
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func rc(ts *testscript.TestScript, neg bool, args []string) {

@@ -46,7 +46,6 @@ func optionalTime(ms int64) *time.Time {
 // concurrent use.
 type itemOpener struct {
 	workspaceID string
-	key         *seal.DataKey
 	deriver     *seal.Deriver
 
 	about, plain []byte
@@ -54,7 +53,7 @@ type itemOpener struct {
 }
 
 func newItemOpener(workspaceID string, key *seal.DataKey) *itemOpener {
-	return &itemOpener{workspaceID: workspaceID, key: key, deriver: key.Deriver()}
+	return &itemOpener{workspaceID: workspaceID, deriver: key.Deriver()}
 }
 
 // ownText says that we wrote what we decode, so duplicate names and invalid UTF-8 need not be looked for.
@@ -88,17 +87,9 @@ func (o *itemOpener) open(r *Row) (recall.Item, error) {
 // decrypt is the function openContent, which sets plain.
 func (o *itemOpener) decrypt(r *Row) error {
 	o.about = appendMemoryData(o.about[:0], o.workspaceID, r)
-	if len(r.OwnKey) > 0 {
-		own, err := o.deriver.With(r.OwnKey)
-		if err != nil {
-			return err
-		}
-		if plain, err := own.AppendOpen(o.plain[:0], r.Sealed, o.about); err == nil {
-			o.plain = plain
-			return nil
-		}
+	own, err := o.deriver.With(r.OwnKey)
+	if err == nil {
+		o.plain, err = own.AppendOpen(o.plain[:0], r.Sealed, o.about)
 	}
-	plain, err := o.key.Open(r.Sealed, o.about)
-	o.plain = plain
 	return err
 }

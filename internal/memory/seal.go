@@ -116,7 +116,7 @@ func (s *sealer) sealMemory(m *Memory, base *Row) (*Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode memory %s: %w", m.ID, err)
 	}
-	if base != nil && len(base.OwnKey) > 0 {
+	if base != nil {
 		r.OwnKey, r.OwnKeySlot = base.OwnKey, base.OwnKeySlot
 	} else {
 		r.OwnKey = make([]byte, ownKeySize)
@@ -177,19 +177,13 @@ func open(workspaceID string, r *Row, key *seal.DataKey) (*Memory, error) {
 	return c.memory(r.ID, r.Revision), nil
 }
 
-// openContent decrypts a revision by the memory's own key and the data key. Revisions that were written before schema 16 need
-// the data key alone, also if the memory has a key of its own today.
+// openContent decrypts a revision by the memory's own key together with the data key.
 func openContent(r *Row, key *seal.DataKey, data []byte) ([]byte, error) {
-	if len(r.OwnKey) > 0 {
-		own, err := key.With(r.OwnKey)
-		if err != nil {
-			return nil, err
-		}
-		if plain, err := own.Open(r.Sealed, data); err == nil {
-			return plain, nil
-		}
+	own, err := key.With(r.OwnKey)
+	if err != nil {
+		return nil, err
 	}
-	return key.Open(r.Sealed, data)
+	return own.Open(r.Sealed, data)
 }
 
 // opener decrypts rows of several subjects.

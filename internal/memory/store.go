@@ -58,7 +58,7 @@ type Row struct {
 	Change     int64 // the subject's change that wrote it
 	Sealed     []byte
 	// OwnKey is the memory's own key, which encrypts it together with the data key; OwnKeySlot says where it is stored, 0 if it is
-	// not yet. Revisions that were written before schema 16 have none.
+	// not yet.
 	OwnKey     []byte
 	OwnKeySlot int64
 }

@@ -16,26 +16,12 @@ func vectorData(workspaceID string, generation int64, r *VectorRow) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(generation)), r.Model...)
 }
 
-// vectorKey encrypts vectors.
-type vectorKey interface {
-	Seal(plain, about []byte) []byte
-	Open(sealed, about []byte) ([]byte, error)
-}
-
-// keyOf returns the key of a vector, which is that of its memory: with the memory's own key, if it has one.
-func (r *VectorRow) keyOf(key *seal.DataKey) (vectorKey, error) {
-	if len(r.OwnKey) == 0 {
-		return key, nil
-	}
-	return key.With(r.OwnKey)
-}
-
 // sealVector encrypts a vector. Without one it does nothing.
 func sealVector(workspaceID string, generation int64, r *VectorRow, key *seal.DataKey, v embedding.Vector) error {
 	if len(v) == 0 {
 		return nil
 	}
-	by, err := r.keyOf(key)
+	by, err := key.With(r.OwnKey)
 	if err != nil {
 		return err
 	}
@@ -53,7 +39,7 @@ func openVector(workspaceID string, generation int64, r *VectorRow, key *seal.Da
 	if len(r.Sealed) == 0 {
 		return nil
 	}
-	by, err := r.keyOf(key)
+	by, err := key.With(r.OwnKey)
 	if err != nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ var _ memory.Store = (*Store)(nil)
 
 // MemoryColumns are the columns of a memory m, with its key.
 const MemoryColumns = `m.id, m.subject, m.generation, m.agent, m.session, m.kind, m.at, m.created_at, m.updated_at, m.expires_at,
-	m.key_hash, m.same_hash, m.size, m.revision, m.change, m.sealed, coalesce(m.key_slot, 0),
+	m.key_hash, m.same_hash, m.size, m.revision, m.change, m.sealed, m.key_slot,
 	(SELECT k.key FROM erasable_key k WHERE k.slot = m.key_slot)`
 
 // LivingMemory is the condition that a memory m belongs to the current generation of its subject.

@@ -54,11 +54,6 @@ func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	if folder, ok := view.(*sqlite.View); ok {
-		if err := folder.OlderKeys(ctx); err != nil {
-			return nil, err
-		}
-	}
 	s := store.New(view)
 	var master seal.MasterKey
 	if cfg.MasterKey != "" {

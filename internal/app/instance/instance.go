@@ -16,6 +16,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/move"
 	"keepsake/internal/store/postgres"
+	"keepsake/internal/store/schema"
 	"keepsake/internal/store/sqlite"
 )
 
@@ -25,7 +26,14 @@ var (
 	ErrInitialised    = errors.New("is already initialised")
 	ErrNotInitialised = errors.New("holds no Keepsake data; create it with `keepsake serve` or `keepsake init`")
 	ErrServed         = errors.New("is being served")
+	ErrUnreleased     = schema.ErrUnreleased
 )
+
+// because is err and also kind, whose text it leaves out.
+type because struct{ err, kind error }
+
+func (b because) Error() string   { return b.err.Error() }
+func (b because) Unwrap() []error { return []error{b.err, b.kind} }
 
 // Mode says whether Open and Start create an instance.
 type Mode int
@@ -113,6 +121,9 @@ func Open(ctx context.Context, cfg *config.Config, opt Options) (i *Instance, er
 	if errors.Is(err, ErrInUse) && opt.Mode == CreateNew {
 		err = fmt.Errorf("%s %w: another keepsake process is using it", cfg.Data, ErrInitialised)
 	}
+	if errors.Is(err, ErrUnreleased) && opt.Mode == CreateNew {
+		err = because{err, ErrInitialised}
+	}
 	if err == nil {
 		i.Store, err = i.openStore(ctx)
 	}
@@ -121,6 +132,9 @@ func Open(ctx context.Context, cfg *config.Config, opt Options) (i *Instance, er
 	}
 	return i, nil
 }
+
+// Examine returns ErrUnreleased if an unreleased build created the databases in the folder. It changes nothing.
+func Examine(ctx context.Context, cfg *config.Config) error { return sqlite.Examine(ctx, cfg.Data) }
 
 // openEmbedded opens the databases in the folder.
 func (i *Instance) openEmbedded(ctx context.Context) error {
@@ -150,17 +164,14 @@ func (i *Instance) openShared(ctx context.Context) (err error) {
 		return &config.Error{Setting: "data", Reason: cfg.Data + " contains an instance of its own: use another folder with databaseUrl"}
 	}
 	opt := i.opt.postgres(cfg.DatabaseURL, cfg.KeysURL)
-	if i.opt.Mode == OpenExisting {
-		found, err := postgres.Exists(ctx, opt)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return notInitialised(cfg) // opening would create it
-		}
-		if cfg.MasterKey == "" && !exists(MasterKeyPath(cfg.Data)) {
-			return missingMasterKey(cfg) // before a useless folder is created
-		}
+	found, err := postgres.Exists(ctx, opt) // before a useless folder is created
+	switch {
+	case err != nil:
+		return err
+	case i.opt.Mode == OpenExisting && !found:
+		return notInitialised(cfg) // opening would create it
+	case i.opt.Mode == OpenExisting && cfg.MasterKey == "" && !exists(MasterKeyPath(cfg.Data)):
+		return missingMasterKey(cfg)
 	}
 	if i.lock, err = folder.Take(cfg.Data); err != nil {
 		return err

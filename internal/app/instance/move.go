@@ -176,6 +176,9 @@ func (p Place) openTarget(ctx context.Context, instance string, opt *Options) (E
 	}
 	o := opt.postgres(p.DatabaseURL, p.KeysURL)
 	holder, err := postgres.Holder(ctx, o)
+	if errors.Is(err, ErrUnreleased) {
+		return nil, because{err, ErrOccupied}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +193,9 @@ var besideDatabases = []string{"master.key", "audit.checkpoints", "journal.ndjso
 
 // checkFolder refuses a folder with other content than an interrupted move of the instance.
 func (p Place) checkFolder(ctx context.Context, instance string) error {
+	if err := sqlite.Examine(ctx, p.Folder); err != nil {
+		return because{err, ErrOccupied}
+	}
 	entries, err := os.ReadDir(p.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -56,25 +56,33 @@ type RestoreResult struct {
 // Restore creates an instance from a backup, or leaves the target as it was. It checks the databases and opens them with
 // the master key in a staging folder before it moves anything into place. The last step makes the target an instance:
 // renaming main.db, or marking the database as complete. A target in which that was interrupted is refused at its start.
-func Restore(ctx context.Context, cfg config.Config, opt Options, r RestoreRequest) (*RestoreResult, error) {
+func Restore(ctx context.Context, cfg config.Config, opt Options, r RestoreRequest) (result *RestoreResult, err error) {
 	opt.complete()
 	master, err := r.masterKey(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := emptyFolder(cfg.Data, r.keyInPlace(&cfg)); err != nil {
-		return nil, err
-	}
 	if err := emptyDatabase(ctx, &cfg); err != nil {
 		return nil, err
 	}
+	if err := sqlite.Examine(ctx, cfg.Data); err != nil {
+		return nil, because{err, ErrNotEmpty}
+	}
+	made := !exists(cfg.Data)
+	if err := emptyFolder(cfg.Data, r.keyInPlace(&cfg)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && made {
+			_ = os.Remove(cfg.Data) // if it is empty
+		}
+	}()
 	staging, err := os.MkdirTemp(cfg.Data, stagingPrefix+"*") // mode 0700
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
 	defer os.RemoveAll(staging)
-	result, err := r.stage(ctx, staging, master, &opt)
-	if err != nil {
+	if result, err = r.stage(ctx, staging, master, &opt); err != nil {
 		return nil, err
 	}
 	if cfg.DatabaseURL != "" {
@@ -159,11 +167,11 @@ func partlyRestored(path string) error {
 
 // stage extracts the backup into dir and brings it up to date.
 func (r *RestoreRequest) stage(ctx context.Context, dir string, master seal.MasterKey, opt *Options) (*RestoreResult, error) {
-	data, err := backup.Extract(backup.Source{Path: r.Data, Kind: backup.Data, Identities: r.Identities, Progress: r.Progress}, dir)
+	data, err := r.extract(ctx, r.Data, backup.Data, dir)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := backup.Extract(backup.Source{Path: r.Keys, Kind: backup.Keys, Identities: r.Identities, Progress: r.Progress}, dir)
+	keys, err := r.extract(ctx, r.Keys, backup.Keys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +190,18 @@ func (r *RestoreRequest) stage(ctx context.Context, dir string, master seal.Mast
 	result := &RestoreResult{Instance: data.Instance, MadeAt: data.MadeAt, KeysMadeAt: keys.MadeAt}
 	err = r.update(ctx, engine, dir, master, opt, result)
 	return result, errors.Join(err, engine.Close())
+}
+
+// extract extracts one file of the backup into dir.
+func (r *RestoreRequest) extract(ctx context.Context, path string, kind backup.Kind, dir string) (*backup.Header, error) {
+	h, err := backup.Extract(backup.Source{Path: path, Kind: kind, Identities: r.Identities, Progress: r.Progress}, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := sqlite.Examine(ctx, dir); err != nil {
+		return nil, fmt.Errorf("the backup %s %w", path, ErrUnreleased)
+	}
+	return h, nil
 }
 
 // update checks the databases and replays what happened after the backup.
@@ -229,6 +249,9 @@ func emptyDatabase(ctx context.Context, cfg *config.Config) error {
 		return nil
 	}
 	holder, err := postgres.Holder(ctx, postgres.Options{URL: cfg.DatabaseURL, KeysURL: cfg.KeysURL})
+	if errors.Is(err, ErrUnreleased) {
+		return because{err, ErrNotEmpty}
+	}
 	if err == nil && holder != "" {
 		err = fmt.Errorf("%s %w; if it contains an interrupted restore, drop and recreate it", location(cfg), ErrNotEmpty)
 	}

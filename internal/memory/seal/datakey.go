@@ -6,6 +6,7 @@ import (
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -59,7 +60,10 @@ type OwnKey struct{ aead cipher.AEAD }
 // Format keeps a key that is printed by mistake out of logs.
 func (*OwnKey) Format(f fmt.State, _ rune) { io.WriteString(f, "(own key)") }
 
-// With returns the key of a record that has a key of its own.
+// errNoOwnKey is the error of With for a record whose key was erased.
+var errNoOwnKey = errors.New("the record's own key is missing")
+
+// With returns the key of a record.
 func (k *DataKey) With(own []byte) (*OwnKey, error) { return k.Deriver().With(own) }
 
 // Deriver derives the keys of many records. It is not safe for concurrent use.
@@ -76,6 +80,9 @@ func (*Deriver) Format(f fmt.State, _ rune) { io.WriteString(f, "(deriver)") }
 
 // With is DataKey.With.
 func (d *Deriver) With(own []byte) (*OwnKey, error) {
+	if len(own) == 0 {
+		return nil, errNoOwnKey
+	}
 	d.mac.Reset()
 	d.mac.Write(own)
 	aead, err := newAEAD(d.mac.Sum(d.sum[:0]))

@@ -1,46 +1,20 @@
 package seal_test
 
 import (
-	"crypto/hkdf"
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
 	"testing"
-
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
 
 	"keepsake/internal/memory/seal"
 )
 
-// What earlier releases encrypted by Tink's AES-GCM opens, with and without a key of its own.
-func TestCiphertextsOfEarlierReleasesOpen(t *testing.T) {
+func TestOwnKeyIsNeededToOpen(t *testing.T) {
 	t.Parallel()
-	secret, own, about := []byte("a secret of thirty-two bytes ..."), []byte("a key of its own"), []byte("about")
-	derive := func(use string) []byte {
-		key, err := hkdf.Expand(sha256.New, secret, use, 32)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key
-	}
-	mixed := hmac.New(sha256.New, derive("keepsake own"))
-	mixed.Write(own)
-	encrypt := func(key []byte) []byte {
-		aead, err := subtle.NewAESGCM(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sealed, err := aead.Encrypt([]byte("text"), about)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sealed
-	}
-	key, err := seal.InstanceKey(secret)
+	own, about := []byte("a key of its own"), []byte("about")
+	key, err := seal.InstanceKey([]byte("a secret of thirty-two bytes ..."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := key.Open(encrypt(derive("keepsake seal")), about); err != nil || string(plain) != "text" {
+	if plain, err := key.Open(key.Seal([]byte("text"), about), about); err != nil || string(plain) != "text" {
 		t.Errorf("got %q, %v", plain, err)
 	}
 	deriver := key.Deriver()
@@ -49,7 +23,11 @@ func TestCiphertextsOfEarlierReleasesOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sealed := encrypt(mixed.Sum(nil))
+		same, err := key.With(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed := same.Seal([]byte("text"), about)
 		if plain, err := ownKey.AppendOpen([]byte("some "), sealed, about); err != nil || string(plain) != "some text" {
 			t.Errorf("got %q, %v", plain, err)
 		}
@@ -59,6 +37,9 @@ func TestCiphertextsOfEarlierReleasesOpen(t *testing.T) {
 		if _, err := key.Open(sealed, about); err == nil {
 			t.Error("it opens without its own key")
 		}
+	}
+	if _, err := key.With(nil); err == nil {
+		t.Error("a key is derived without the record's own key")
 	}
 	for _, v := range []any{key, deriver} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {

@@ -96,7 +96,7 @@ func fill(t *testing.T, e store.Engine) {
 			if _, err := q.Exec(ctx, `INSERT INTO document_head (number, workspace_id, change, documents) VALUES ($1, $2, $3, $4)`, i+1, w, documents, documents/2); err != nil {
 				return err
 			}
-			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $5, 1)`,
+			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $4, $5, 1)`,
 				w, "a 'name' \\ with \"all\" of it – ß 漢 🦊\n\t", w == "wsp_a", false, int64(1)<<52)
 			if err != nil {
 				return err
@@ -113,8 +113,8 @@ func fill(t *testing.T, e store.Engine) {
 		}
 		for n := range 3 {
 			_, err := q.Exec(ctx, `
-				INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, created_at, expires_at)
-				VALUES ($1, $2, 200, '', '', $4, $3, 1, 2)`,
+				INSERT INTO kept_answer (claim, request, status, location, etag, has_body, body, workspace_id, sealed_by, sealed, created_at, expires_at)
+				VALUES ($1, $2, 200, '', '', $4, $3, '', '', $3, 1, 2)`,
 				[]byte{0, byte(n), 255}, []byte("\x00\xff"), make([]byte, n), n > 0)
 			if err != nil {
 				return err
@@ -176,7 +176,7 @@ func fillMemories(t *testing.T, e store.Engine) {
 	exec(t, e.Main(), `INSERT INTO memory_subject (workspace_id, subject, generation, change, sealed_id, memories, bytes, created_at, updated_at, erased_at)
 		VALUES ('wsp_a', $1, 2, 3, NULL, 0, 0, 1, 2, 3), ('wsp_b', $1, 1, 1, $2, 1, 5, 1, 2, NULL)`, subject, []byte("\x00name"))
 	exec(t, e.Main(), `INSERT INTO memory (workspace_id, id, subject, generation, agent, session, kind, at, created_at, updated_at, expires_at, key_hash,
-		same_hash, size, revision, change, sealed) VALUES ('wsp_b', 'mem_1', $1, 1, NULL, $1, 'fact', 1, 1, 1, NULL, NULL, $1, 5, 2, 1, $2)`,
+		same_hash, size, revision, change, key_slot, sealed) VALUES ('wsp_b', 'mem_1', $1, 1, NULL, $1, 'fact', 1, 1, 1, NULL, NULL, $1, 5, 2, 1, 1, $2)`,
 		subject, []byte("sealed\x00"))
 	exec(t, e.Main(), `INSERT INTO memory_revision (workspace_id, memory_id, revision, subject, generation, sealed) VALUES ('wsp_b', 'mem_1', 1, $1, 1, $1)`, subject)
 	exec(t, e.Main(), `INSERT INTO memory_vector (workspace_id, memory_id, subject, revision, change, model, sealed) VALUES ('wsp_b', 'mem_1', $1, 2, 2, 'm/3', $1)`, subject)
@@ -334,7 +334,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, from, to store.Engine){
 		"a row that came late": func(t *testing.T, from, _ store.Engine) {
-			exec(t, from.Main(), `INSERT INTO tier (name, requests_per_minute, daily, monthly, keys, users, documents, memories, revision) VALUES ('free', 1, 1, 1, 1, 1, 1, 1, 1)`)
+			exec(t, from.Main(), `INSERT INTO tier (name, requests_per_minute, daily, monthly, keys, users, documents, memories, storage, revision) VALUES ('free', 1, 1, 1, 1, 1, 1, 1, 1, 1)`)
 		},
 		"a row that changed": func(t *testing.T, _, to store.Engine) {
 			exec(t, to.Main(), `UPDATE document SET text = text || '.' WHERE change = 7`)

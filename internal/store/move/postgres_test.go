@@ -77,8 +77,8 @@ func TestServingNamesTheProcesses(t *testing.T) {
 	for id, row := range map[string]string{
 		"here": seen + ` + 3600000000, NULL`, "left": seen + `, ` + seen, "killed": seen + ` - 11000000, NULL`,
 	} {
-		exec(t, e.Main(), `INSERT INTO member (id, name, host, release, split, started_at, joined_epoch, seen_epoch, seen_at, left_at)
-			VALUES ($1, $1, 'box', '', FALSE, 0, 1, 1, `+row+`)`, id)
+		exec(t, e.Main(), `INSERT INTO member (id, name, host, release, split, started_at, joined_epoch, seen_epoch, heard, seen_at, left_at)
+			VALUES ($1, $1, 'box', '', FALSE, 0, 1, 1, 0, `+row+`)`, id)
 	}
 	if names, err := e.Serving(t.Context()); err != nil || len(names) != 1 || names[0] != "here on box" {
 		t.Errorf("served by %q, %v", names, err)

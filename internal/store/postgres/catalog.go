@@ -38,7 +38,7 @@ func columns(ctx context.Context, q store.Querier) ([]store.Table, error) {
 		FROM pg_class t
 			JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
 			LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary
-		WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p') AND NOT t.relispartition AND t.relname NOT IN ('schema_version', 'schema_compat')
+		WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p') AND NOT t.relispartition AND t.relname <> 'schema_migration'
 		ORDER BY t.relname COLLATE "C", c.attnum`)
 	if err != nil {
 		return nil, err

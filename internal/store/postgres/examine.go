@@ -49,11 +49,12 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	if err := e.checkSessions(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := e.connect(ctx, e.where, mainPart)
+	parts, done, err := e.connectParts(ctx)
 	if err != nil {
-		return nil, e.where.openError(err)
+		return nil, err
 	}
-	defer closeConn(conn)
+	defer done()
+	conn := parts[0].conn
 	if err := e.checkServer(ctx, e.where, conn); err != nil {
 		return nil, err
 	}
@@ -61,22 +62,11 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 	if err := f.read(ctx, conn, now); err != nil {
 		return nil, e.where.openError(err)
 	}
-	parts := []part{{mainPart, e.where, conn}, {usagePart, e.where, conn}}
-	if e.opt.KeysURL == "" {
-		parts = append(parts, part{keysPart, e.where, conn})
-	} else {
-		keys, err := e.connect(ctx, e.vault, keysPart)
-		if err != nil {
-			return nil, e.vault.openError(err)
-		}
-		defer closeConn(keys)
-		parts = append(parts, part{keysPart, e.vault, keys})
-	}
-	done, err := e.check(ctx, parts)
+	upToDate, err := e.check(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
-	f.Behind = !done
+	f.Behind = !upToDate
 	for _, p := range parts {
 		found, err := p.state(ctx)
 		if err != nil {
@@ -89,7 +79,7 @@ func Examine(ctx context.Context, opt Options, now func() time.Time) (*Facts, er
 		if err != nil {
 			return nil, err
 		}
-		f.Schemas = append(f.Schemas, Schema{schemas[p.name], found.version, known})
+		f.Schemas = append(f.Schemas, Schema{schemas[p.name], found.Version, known})
 	}
 	return f, nil
 }

@@ -1,13 +1,15 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 )
 
-// Exists reports whether a database contains an instance. It changes nothing.
+// Exists reports whether a database contains an instance. It changes nothing. Like all functions that open a database, it returns
+// schema.ErrUnreleased if a program before the first release created it.
 func Exists(ctx context.Context, opt Options) (bool, error) {
 	e, err := newEngine(opt)
 	if err != nil {
@@ -43,17 +45,29 @@ func OpenView(ctx context.Context, opt Options) (*View, error) {
 }
 
 func (e *Engine) exists(ctx context.Context) (bool, error) {
+	found, err := e.found(ctx)
+	return found[mainPart].id != "", err
+}
+
+// found reads the state of each part of a database that may contain no instance. It changes nothing.
+func (e *Engine) found(ctx context.Context) (map[string]partState, error) {
 	if err := e.checkSessions(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
-	conn, err := e.connect(ctx, e.where, mainPart)
+	parts, done, err := e.connectParts(ctx)
 	if err != nil {
-		return false, e.where.openError(err)
+		return nil, err
 	}
-	defer closeConn(conn)
-	found, err := part{mainPart, e.where, conn}.state(ctx)
+	defer done()
+	return e.states(ctx, parts)
+}
+
+// Holder returns the ID of the instance that a database contains, or "". Unlike opening, it changes nothing.
+func Holder(ctx context.Context, opt Options) (id string, err error) {
+	e, err := newEngine(opt)
 	if err != nil {
-		return false, e.where.openError(err)
+		return "", err
 	}
-	return found.id != "", nil
+	found, err := e.found(ctx)
+	return cmp.Or(found[mainPart].id, found[keysPart].id), err
 }

@@ -29,11 +29,9 @@ const minVersion = 15
 
 // partState is the state of one part.
 type partState struct {
-	version  int64 // of the schema; 0 if there is none
-	oldest   int64 // the oldest version that a program must know
-	declared bool  // the schema itself declares oldest
-	id       string
-	secrets  bool
+	schema.State
+	id      string
+	secrets bool
 }
 
 // prepare migrates the parts and, if name is set, gives an empty instance its ID. It takes no lock if there is nothing
@@ -42,31 +40,23 @@ func (e *Engine) prepare(ctx context.Context, name bool) error {
 	if err := e.checkSessions(ctx); err != nil {
 		return err
 	}
-	main, err := e.connect(ctx, e.where, mainPart)
+	parts, done, err := e.connectParts(ctx)
 	if err != nil {
-		return e.where.openError(err)
-	}
-	defer closeConn(main)
-	keys := main
-	if e.opt.KeysURL != "" {
-		if keys, err = e.connect(ctx, e.vault, keysPart); err != nil {
-			return e.vault.openError(err)
-		}
-		defer closeConn(keys)
-	}
-	if err := e.checkServer(ctx, e.where, main); err != nil {
 		return err
 	}
-	if keys != main {
-		if err := e.checkServer(ctx, e.vault, keys); err != nil {
+	defer done()
+	for i, p := range parts {
+		if i > 0 && p.conn == parts[0].conn {
+			continue
+		}
+		if err := e.checkServer(ctx, p.place, p.conn); err != nil {
 			return err
 		}
 	}
-	parts := []part{{mainPart, e.where, main}, {keysPart, e.vault, keys}, {usagePart, e.where, main}}
 	if done, err := e.check(ctx, parts); err != nil || done {
 		return err
 	}
-	if err := lock(ctx, main, "schema"); err != nil {
+	if err := lock(ctx, parts[0].conn, "schema"); err != nil {
 		return e.where.openError(err)
 	}
 	if done, err := e.check(ctx, parts); err != nil || done { // another process was faster
@@ -92,6 +82,28 @@ type part struct {
 
 func (p part) table(name string) string { return schemas[p.name] + "." + name }
 
+// connectParts connects to the databases of all parts, the main part first. done closes the connections.
+func (e *Engine) connectParts(ctx context.Context) (parts []part, done func(), err error) {
+	main, err := e.connect(ctx, e.where, mainPart)
+	if err != nil {
+		return nil, nil, e.where.openError(err)
+	}
+	keys := main
+	if e.opt.KeysURL != "" {
+		if keys, err = e.connect(ctx, e.vault, keysPart); err != nil {
+			closeConn(main)
+			return nil, nil, e.vault.openError(err)
+		}
+	}
+	done = func() {
+		closeConn(main)
+		if keys != main {
+			closeConn(keys)
+		}
+	}
+	return []part{{mainPart, e.where, main}, {keysPart, e.vault, keys}, {usagePart, e.where, main}}, done, nil
+}
+
 // checkServer refuses a server that cannot keep our promises.
 func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error {
 	var version int
@@ -112,27 +124,46 @@ func (e *Engine) checkServer(ctx context.Context, p place, conn *pgx.Conn) error
 	return nil
 }
 
-// check reports whether all parts are up to date. It returns an error if they do not belong together or are too new.
-func (e *Engine) check(ctx context.Context, parts []part) (done bool, err error) {
+// states reads the state of each part. It refuses those of an unreleased build.
+func (e *Engine) states(ctx context.Context, parts []part) (map[string]partState, error) {
 	found := map[string]partState{}
-	done = true
 	for _, p := range parts {
 		t, err := p.state(ctx)
 		if err != nil {
-			return false, p.place.openError(err)
+			return nil, p.place.openError(err)
 		}
+		steps, err := e.steps(p.name)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Check(steps); err != nil {
+			return nil, fmt.Errorf("the schema %s of PostgreSQL at %s %w", schemas[p.name], p.place, err)
+		}
+		found[p.name] = t
+	}
+	return found, nil
+}
+
+// check reports whether all parts are up to date. It returns an error if they do not belong together or are too new.
+func (e *Engine) check(ctx context.Context, parts []part) (done bool, err error) {
+	found, err := e.states(ctx, parts)
+	if err != nil {
+		return false, err
+	}
+	done = true
+	for _, p := range parts {
 		known, err := e.target(p.name)
 		if err != nil {
 			return false, err
 		}
+		t := found[p.name]
 		switch {
-		case t.version > known && known < t.oldest:
-			return false, fmt.Errorf("PostgreSQL at %s: %w", p.place, &outdatedError{schemas[p.name], t.version, t.oldest, known})
-		case t.version > known:
-			e.opt.Log.Info("schema is newer than this program, which can still use it", "schema", schemas[p.name], "version", t.version, "known", known)
+		case known < t.Oldest:
+			return false, fmt.Errorf("PostgreSQL at %s: %w", p.place, &outdatedError{schemas[p.name], t.Version, t.Oldest, known})
+		case known < t.Version:
+			e.opt.Log.Info("schema is newer than this program, which can still use it", "schema", schemas[p.name], "version", t.Version, "known", known)
 		}
-		done = done && t.version >= known && t.declared && t.id != ""
-		found[p.name] = t
+		done = done && known <= t.Version && t.id != ""
 	}
 	return done, mismatch(found)
 }
@@ -170,15 +201,30 @@ func (p part) state(ctx context.Context) (t partState, err error) {
 			err = nil
 		}
 	}
-	read("schema_version", "SELECT coalesce(max(version_id), 0) FROM %s", &t.version)
-	t.oldest = t.version
-	t.declared = exists("schema_compat")
-	read("schema_compat", "SELECT oldest FROM %s WHERE part = '"+p.name+"'", &t.oldest)
+	t.Unreleased = exists(schema.UnreleasedTable)
+	if exists(schema.Table) && err == nil {
+		err = p.readSchema(ctx, &t.State)
+	}
 	read("instance", "SELECT id FROM %s", &t.id)
 	if p.name == keysPart {
 		read("wrapped_secret", "SELECT EXISTS (SELECT 1 FROM %s)", &t.secrets)
 	}
 	return t, err
+}
+
+// readSchema reads which migrations the part has.
+func (p part) readSchema(ctx context.Context, s *schema.State) error {
+	rows, err := p.conn.Query(ctx, strings.Replace(schema.Applied, schema.Table, p.table(schema.Table), 1))
+	if err != nil {
+		return err
+	}
+	var number, oldest int64
+	var hash string
+	_, err = pgx.ForEachRow(rows, []any{&number, &hash, &oldest}, func() error {
+		s.Add(number, hash, oldest)
+		return nil
+	})
+	return err
 }
 
 // steps returns the migrations of a part.
@@ -196,7 +242,11 @@ func (e *Engine) target(part string) (int64, error) {
 	return schema.Last(steps), err
 }
 
-const compatTable = `CREATE TABLE IF NOT EXISTS schema_compat (part TEXT COLLATE "C" NOT NULL PRIMARY KEY, oldest BIGINT NOT NULL)`
+// versionTable creates schema.Table.
+const versionTable = "CREATE TABLE " + schema.Table + ` (
+	id BIGINT NOT NULL PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY, version_id BIGINT NOT NULL UNIQUE, is_applied BOOLEAN NOT NULL,
+	tstamp TIMESTAMP NOT NULL DEFAULT now(), hash TEXT COLLATE "C" NOT NULL, oldest BIGINT NOT NULL
+)`
 
 // migrate migrates a part. Migrations only go forward, each in a transaction of its own.
 func (p part) migrate(ctx context.Context, e *Engine) error {
@@ -208,10 +258,7 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return err
 	}
-	switch target := schema.Last(steps); {
-	case t.version == target && !t.declared && target > 0:
-		return p.recordOldest(ctx, schema.OldestAt(target, steps))
-	case t.version >= target:
+	if t.Version >= schema.Last(steps) {
 		return nil
 	}
 	var there bool
@@ -223,7 +270,7 @@ func (p part) migrate(ctx context.Context, e *Engine) error {
 			return err
 		}
 	}
-	if from, to := t.oldest, schema.OldestAt(schema.Last(steps), steps); t.declared && from < to {
+	if from, to := t.Oldest, schema.OldestAt(schema.Last(steps), steps); t.Version > 0 && from < to {
 		e.opt.Log.Warn("ending connections of older releases, which cannot use the new schema",
 			"schema", schemas[p.name], "version", schema.Last(steps), "needed", to)
 		open, err := p.lockSchema(ctx, e)
@@ -254,8 +301,9 @@ func (p part) up(ctx context.Context, e *Engine, steps []schema.Step) error {
 	db := stdlib.OpenDB(*p.place.connConfig(p.name, e.opt.Connect, nil))
 	defer db.Close()
 	provider, err := schema.Provider(schema.Dialect{
-		Goose: goose.DialectPostgres, First: fmt.Sprintf("SET LOCAL lock_timeout = %d", e.opt.Table.Milliseconds()), Compat: compatTable,
-	}, db, p.name, steps)
+		Goose: goose.DialectPostgres, First: fmt.Sprintf("SET LOCAL lock_timeout = %d", e.opt.Table.Milliseconds()), Table: versionTable,
+		Exists: "SELECT to_regclass('" + schema.Table + "') IS NOT NULL",
+	}, db, steps)
 	if err != nil {
 		return err
 	}
@@ -269,15 +317,6 @@ func (p part) up(ctx context.Context, e *Engine, steps []schema.Step) error {
 func inUse(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "55P03" || e.Code == "40P01") // lock_timeout, deadlock
-}
-
-// recordOldest records the oldest version that a program must know in a schema that does not contain it.
-func (p part) recordOldest(ctx context.Context, oldest int64) error {
-	_, err := p.conn.Exec(ctx, strings.Replace(compatTable, "schema_compat", p.table("schema_compat"), 1))
-	if err == nil {
-		_, err = p.conn.Exec(ctx, strings.Replace(schema.Note, "schema_compat", p.table("schema_compat"), 1), p.name, oldest)
-	}
-	return err
 }
 
 // name writes the instance ID into the parts that have none. It begins with the keys, so that an ID in the main part

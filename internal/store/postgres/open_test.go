@@ -184,8 +184,7 @@ func TestNewerSchema(t *testing.T) {
 	newer := func(t *testing.T, oldest string) string {
 		url := migrated(t)
 		open(t, postgres.Options{URL: url}).Close()
-		exec(t, url, "INSERT INTO keepsake.schema_version (version_id, is_applied) VALUES (9000, true)",
-			"UPDATE keepsake.schema_compat SET oldest = "+oldest)
+		exec(t, url, "INSERT INTO keepsake.schema_migration (version_id, is_applied, hash, oldest) VALUES (9000, true, 'of a newer release', "+oldest+")")
 		return url
 	}
 	t.Run("CompatibleIsUsed", func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"keepsake/internal/store/schema"
 )
 
 // A program must not write to a schema that it does not understand, and a newer program can migrate the schema at any
@@ -46,8 +48,7 @@ func (e *Engine) admit(ctx context.Context, conn *pgx.Conn, part string) error {
 	class, key := useLock(part)
 	// Two statements: the second sees what was committed before the lock was granted.
 	results, err := conn.PgConn().Exec(ctx, fmt.Sprintf(
-		"SELECT pg_advisory_lock_shared(%d, %d); SELECT oldest, (SELECT max(version_id) FROM %[3]s.schema_version) FROM %[3]s.schema_compat WHERE part = '%[4]s'",
-		class, key, schemas[part], part)).ReadAll()
+		"SELECT pg_advisory_lock_shared(%d, %d); SELECT max(oldest), max(version_id) FROM %s.%s", class, key, schemas[part], schema.Table)).ReadAll()
 	if err != nil {
 		return err
 	}

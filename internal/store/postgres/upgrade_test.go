@@ -15,11 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
-	"keepsake/internal/store/storetest"
-	"keepsake/internal/testing/enginetest"
 )
 
 // grows and shrinks are migrations of a newer program.
@@ -272,81 +269,8 @@ func TestConcurrentStartsMigrateOnce(t *testing.T) {
 		t.Error(failed)
 	}
 	var steps, different int
-	err := connect(t, url).QueryRow(t.Context(), "SELECT count(*), count(DISTINCT version_id) FROM keepsake.schema_version").Scan(&steps, &different)
+	err := connect(t, url).QueryRow(t.Context(), "SELECT count(*), count(DISTINCT version_id) FROM keepsake.schema_migration").Scan(&steps, &different)
 	if err != nil || steps != different {
 		t.Errorf("%d steps were taken, %d different ones; %v", steps, different, err)
 	}
-}
-
-// If a migration was cut off before it recorded the oldest version, the next start records it.
-func TestStartRecordsTheOldestVersion(t *testing.T) {
-	t.Parallel()
-	url := migrated(t)
-	open(t, postgres.Options{URL: url}).Close()
-	exec(t, url, "DROP TABLE keepsake.schema_compat", "DROP TABLE keepsake_usage.schema_compat")
-	if err := open(t, postgres.Options{URL: url}).Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-	var oldest int64
-	if err := connect(t, url).QueryRow(t.Context(), "SELECT oldest FROM keepsake.schema_compat WHERE part = 'main'").Scan(&oldest); err != nil || oldest != 26 {
-		t.Errorf("oldest is %d, %v", oldest, err)
-	}
-}
-
-// Documents of earlier builds were found by the ID of their workspace.
-func TestDocumentsStayWhenWorkspacesAreNumbered(t *testing.T) {
-	t.Parallel()
-	url := enginetest.Postgres(t)
-	err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool { return path < "main/0023" || path > "n" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range []string{"wsp_b", "wsp_a"} {
-		exec(t, url,
-			`INSERT INTO keepsake.document_head VALUES ('`+w+`', 4, 2)`,
-			`INSERT INTO keepsake.document VALUES ('`+w+`', 'one', 'news', 'A title', 'of `+w+`', '', '["x"]', '{"n":1}', 1, 2, 3, 4)`,
-			`INSERT INTO keepsake.document VALUES ('`+w+`', 'two', 'default', '', '', '', '[]', '{}', 5, 6, 7, 2)`,
-			`INSERT INTO keepsake.document_tag VALUES ('`+w+`', 'x', 'one')`,
-			`INSERT INTO keepsake.document_tombstone VALUES ('`+w+`', 'three', 3)`)
-	}
-	s := store.New(open(t, postgres.Options{URL: url, Connections: 2}))
-	for _, w := range []string{"wsp_a", "wsp_b"} {
-		list, err := s.ListDocuments(t.Context(), w, document.Filter{Tags: []string{"x"}, Collection: "news", Limit: 10})
-		if err != nil || len(list) != 1 || list[0].Text != "of "+w || list[0].Revision != 3 {
-			t.Errorf("documents of %s: %+v, %v", w, list, err)
-		}
-		changes, err := s.DocumentChanges(t.Context(), w, 0, 10)
-		if err != nil || len(changes) != 3 || changes[0].ID != "two" || changes[1].Document != nil || changes[2].ID != "one" {
-			t.Errorf("changes of %s: %+v, %v", w, changes, err)
-		}
-		wantStored := func(want int64) {
-			t.Helper()
-			var got int64
-			err := connect(t, url).QueryRow(t.Context(), "SELECT bytes FROM keepsake.storage WHERE workspace_id = $1", w).Scan(&got)
-			if err != nil || got != want {
-				t.Errorf("%s stores %d bytes, %v, want %d", w, got, err, want)
-			}
-		}
-		wantStored(48)
-		d := &document.Document{ID: "five", Collection: "default", UpdatedAt: time.UnixMicro(9)}
-		if _, err := s.PutDocument(t.Context(), w, d, document.Put{}); err != nil || d.Change != 5 {
-			t.Errorf("the next document of %s has change %d, %v", w, d.Change, err)
-		}
-		wantStored(48 + int64(len("five"+"default"+"[]"+"{}")))
-		if err := s.DeleteDocument(t.Context(), w, "two", nil); err != nil {
-			t.Error(err)
-		}
-		wantStored(48 + int64(len("five")-len("two")))
-	}
-}
-
-func TestDocumentsStayWhenTheirRowsBecomeShort(t *testing.T) {
-	t.Parallel()
-	url := enginetest.Postgres(t)
-	err := postgres.MigrateSome(t.Context(), patient(postgres.Options{URL: url}), func(path string) bool { return path < "main/0024" || path > "n" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.WriteOlderDocuments(t, "keepsake.", func(statement string) { exec(t, url, statement) })
-	storetest.CheckOlderDocuments(t, store.New(open(t, postgres.Options{URL: url, Connections: 2})))
 }

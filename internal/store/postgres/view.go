@@ -205,36 +205,3 @@ func (e *Engine) Settle(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Holder returns the ID of the instance that a database contains, or "". Unlike opening, it changes nothing.
-func Holder(ctx context.Context, opt Options) (id string, err error) {
-	opt.complete()
-	e := &Engine{opt: opt}
-	if e.where, err = parse(opt.URL); err != nil {
-		return "", err
-	}
-	e.vault = e.where
-	if opt.KeysURL != "" {
-		if e.vault, err = parse(opt.KeysURL); err != nil {
-			return "", err
-		}
-	}
-	if err := e.checkSessions(ctx); err != nil {
-		return "", err
-	}
-	for name, p := range map[string]place{mainPart: e.where, keysPart: e.vault} {
-		conn, err := e.connect(ctx, p, name)
-		if err != nil {
-			return "", p.openError(err)
-		}
-		found, err := part{name, p, conn}.state(ctx)
-		closeConn(conn)
-		if err != nil {
-			return "", p.openError(err)
-		}
-		if found.id != "" {
-			id = found.id
-		}
-	}
-	return id, nil
-}

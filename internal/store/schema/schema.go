@@ -4,7 +4,10 @@ package schema
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -13,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 )
 
 // Step is one migration of a part.
@@ -20,14 +24,12 @@ type Step struct {
 	Number int64
 	Name   string // of its file
 	Text   string
+	Hash   string // of Text
 	// Oldest is the lowest number that a program must know to use the schema after this migration. A file that does not
 	// declare it keeps the previous value.
 	Oldest int64
 	Said   bool // the file declares Oldest
 }
-
-// Table contains the numbers of the migrations that a database has.
-const Table = "schema_version"
 
 // note begins the line of a file that declares Oldest.
 const note = "-- keepsake: oldest "
@@ -75,7 +77,9 @@ func Read(part string, trees ...fs.FS) ([]Step, error) {
 
 func parse(name, text string) (Step, error) {
 	number, _, _ := strings.Cut(name, "_")
-	s := Step{Name: name, Text: text}
+	text = strings.ReplaceAll(text, "\r\n", "\n") // a checkout on Windows is the same migration
+	sum := sha256.Sum256([]byte(text))
+	s := Step{Name: name, Text: text, Hash: hex.EncodeToString(sum[:])}
 	var err error
 	if s.Number, err = strconv.ParseInt(number, 10, 64); err != nil || s.Number < 1 {
 		return s, fmt.Errorf("has no number")
@@ -113,25 +117,65 @@ func OldestAt(number int64, steps []Step) int64 {
 	return oldest
 }
 
-// Dialect contains the differences between engines.
-type Dialect struct {
-	Goose goose.Dialect
-	First string // begins the transaction of each migration
-	// Compat creates the table schema_compat if it does not exist. For each part, it contains the lowest number that a
-	// program must know.
-	Compat string
+const (
+	// Table contains the migrations that a database has: their number, the hash of their file, and what they declare.
+	Table = "schema_migration"
+	// UnreleasedTable is where builds before the first release counted their migrations, whose numbers are used again.
+	UnreleasedTable = "schema_version"
+	// Applied reads Table.
+	Applied = "SELECT version_id, hash, oldest FROM " + Table + " ORDER BY version_id"
+)
+
+// ErrUnreleased is the error of a database that another program than a release created. This program would misread it.
+var ErrUnreleased = errors.New("was created by an unreleased build of Keepsake and cannot be read by this one: export its documents " +
+	"and memories with that build, import them into a new instance, and create API keys and users again")
+
+// State is the schema that a database has of a part.
+type State struct {
+	Version int64 // the number of its last migration; 0 if there is none
+	Oldest  int64 // the lowest number that a program must know
+	Hashes  map[int64]string
+	// Unreleased reports that the database has UnreleasedTable.
+	Unreleased bool
 }
 
-// Note stores this number in schema_compat.
-const Note = "INSERT INTO schema_compat (part, oldest) VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET oldest = excluded.oldest"
+// Add adds a row of Applied.
+func (s *State) Add(number int64, hash string, oldest int64) {
+	if s.Hashes == nil {
+		s.Hashes = map[int64]string{}
+	}
+	s.Version, s.Oldest = max(s.Version, number), max(s.Oldest, oldest)
+	s.Hashes[number] = hash
+}
+
+// Check returns ErrUnreleased unless every migration of the database that is among steps is the same there.
+func (s *State) Check(steps []Step) error {
+	if s.Unreleased {
+		return ErrUnreleased
+	}
+	for _, step := range steps {
+		if hash, has := s.Hashes[step.Number]; has && hash != step.Hash {
+			return ErrUnreleased
+		}
+	}
+	return nil
+}
+
+// Dialect contains the differences between engines.
+type Dialect struct {
+	Goose  goose.Dialect
+	First  string // begins the transaction of each migration
+	Table  string // creates Table
+	Exists string // reads whether Table exists
+}
 
 // Provider runs migrations in order, each in a transaction of its own. The same transaction stores what a program must
 // know, so that both become visible together.
-func Provider(d Dialect, db *sql.DB, part string, steps []Step) (*goose.Provider, error) {
+func Provider(d Dialect, db *sql.DB, steps []Step) (*goose.Provider, error) {
 	var runs []*goose.Migration
 	for _, s := range steps {
 		runs = append(runs, goose.NewGoMigration(s.Number, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			for _, text := range []string{d.First, s.Text, d.Compat} {
+			for _, text := range []string{d.First, s.Text} {
 				if text == "" {
 					continue
 				}
@@ -139,14 +183,46 @@ func Provider(d Dialect, db *sql.DB, part string, steps []Step) (*goose.Provider
 					return fmt.Errorf("%s: %w", s.Name, err)
 				}
 			}
-			_, err := tx.ExecContext(ctx, Note, part, s.Oldest)
-			return err
+			return nil
 		}}, nil))
 	}
-	p, err := goose.NewProvider(d.Goose, db, nil, goose.WithGoMigrations(runs...),
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithTableName(Table))
+	numbers, err := database.NewStore(d.Goose, Table)
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectCustom, db, nil, goose.WithGoMigrations(runs...),
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithStore(applied{numbers, d, steps}))
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
 	return p, nil
+}
+
+// applied is Table, for goose.
+type applied struct {
+	database.Store
+	dialect Dialect
+	steps   []Step
+}
+
+// CreateVersionTable implements database.Store.
+func (a applied) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
+	_, err := db.ExecContext(ctx, a.dialect.Table)
+	return err
+}
+
+// Insert implements database.Store. It is also called for the number 0, by which goose recognizes the table.
+func (a applied) Insert(ctx context.Context, db database.DBTxConn, r database.InsertRequest) error {
+	var s Step
+	if i := slices.IndexFunc(a.steps, func(s Step) bool { return s.Number == r.Version }); i >= 0 {
+		s = a.steps[i]
+	}
+	_, err := db.ExecContext(ctx, "INSERT INTO "+Table+" (version_id, is_applied, hash, oldest) VALUES ($1, $2, $3, $4)", r.Version, true, s.Hash, s.Oldest)
+	return err
+}
+
+// TableExists is optional for goose, which otherwise reads a table that may not exist.
+func (a applied) TableExists(ctx context.Context, db database.DBTxConn) (exists bool, err error) {
+	err = db.QueryRowContext(ctx, a.dialect.Exists).Scan(&exists)
+	return exists, err
 }

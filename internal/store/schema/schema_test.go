@@ -11,8 +11,9 @@ import (
 	"keepsake/internal/store/schema"
 )
 
-// released is the schema version that the last release knows of each part. It is set with each release.
-var released = map[string]int64{"main": 26, "keys": 1, "usage": 8}
+// released is the schema version that the last release knows of each part. It is set with each release. Until the first release,
+// a change of the schema changes migration 1.
+var released = map[string]int64{"main": 1, "keys": 1, "usage": 1}
 
 func stepsOf(t *testing.T, engine, part string) []schema.Step {
 	t.Helper()
@@ -43,9 +44,12 @@ func TestLastReleaseWorksOnTheNewSchema(t *testing.T) {
 
 func TestBreakingMigrationsDeclareIt(t *testing.T) {
 	t.Parallel()
-	for part := range released {
+	for part, known := range released {
 		for _, engine := range []string{"sqlite", "postgres"} {
 			for _, s := range stepsOf(t, engine, part) {
+				if s.Number <= known {
+					continue
+				}
 				if why := doubtful(s.Text); why != "" && !s.Said {
 					t.Errorf("%s %s/%s: %s: say `-- keepsake: oldest N`, the number that a program must know to work on it",
 						engine, part, s.Name, why)
@@ -142,7 +146,7 @@ func TestRead(t *testing.T) {
 		return m
 	}
 	steps, err := schema.Read("main",
-		tree("0003_c.sql", "-- +goose Up\n-- keepsake: oldest 2, because a is gone.\nDROP TABLE a;", "0001_a.sql", "", "0002_b.sql", ""),
+		tree("0003_c.sql", "-- What goes.\n-- keepsake: oldest 2, because a is gone.\nDROP TABLE a;", "0001_a.sql", "", "0002_b.sql", ""),
 		tree("0009_d.sql", ""))
 	if err != nil {
 		t.Fatal(err)

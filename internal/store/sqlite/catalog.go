@@ -36,7 +36,7 @@ func tables(ctx context.Context, q store.Querier) ([]store.Table, error) {
 func columns(ctx context.Context, q store.Querier) ([]store.Table, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master t JOIN pragma_table_info(t.name) c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT IN ('schema_version', 'schema_compat')
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'schema_migration'
 		ORDER BY t.name, c.cid`)
 	if err != nil {
 		return nil, err

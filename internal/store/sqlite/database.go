@@ -91,6 +91,7 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool, mem
 	n := max(4, 2*runtime.GOMAXPROCS(0))
 	d.readers.db.SetMaxOpenConns(n)
 	d.readers.db.SetMaxIdleConns(n)
+	d.emptyLog(ctx)
 	if err := migrate(ctx, d.writers, file); err != nil {
 		d.close()
 		return nil, opening(path, err)
@@ -102,6 +103,14 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool, mem
 	}
 	d.session = newSession(conn)
 	return d, nil
+}
+
+// emptyLog copies the write-ahead log that a killed process left into the file, because it can contain what that process had
+// deleted. If it cannot, for example because the disk is full, the log is used as it is, and the writer tries again.
+func (d *database) emptyLog(ctx context.Context) {
+	if info, err := os.Stat(d.path + "-wal"); err == nil && info.Size() > 0 {
+		_, _ = d.writers.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
 }
 
 // cacheKiB is the size of the page cache of each of some 15 connections, if the process can use that much memory. Go's collector

@@ -73,6 +73,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if opt.LargeLog == 0 {
 		opt.LargeLog = store.LargeLog
 	}
+	if err := Examine(ctx, opt.Dir); err != nil { // before a lock is written
+		return nil, err
+	}
 	l, err := folder.Take(opt.Dir)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"keepsake/internal/store"
+	"keepsake/internal/store/schema"
 )
 
 // traces is what the files of a folder contain before anything is written to them.
@@ -17,15 +20,43 @@ type traces struct {
 	secrets    bool   // keys.db contains wrapped secrets, so there was a first start
 }
 
-// inspect reads the traces. It creates no file.
+// inspect reads the traces, and refuses files whose schema this program cannot use. It changes nothing.
 func inspect(ctx context.Context, dir string) (traces, error) {
-	var t traces
-	var err error
-	if t.main, _, err = peek(ctx, filepath.Join(dir, mainFile)); err != nil {
-		return t, err
+	var found traces
+	for _, file := range []struct {
+		name    string
+		id      *string
+		secrets *bool
+	}{{mainFile, &found.main, nil}, {keysFile, &found.keys, &found.secrets}, {usageFile, new(string), nil}} {
+		err := peek(ctx, dir, file.name, func(q store.Querier) error {
+			if _, _, err := checkSchema(ctx, q, file.name); err != nil {
+				return err
+			}
+			if err := readIfTable(ctx, q, "instance", "SELECT id FROM instance", file.id); err != nil || file.secrets == nil {
+				return err
+			}
+			return readIfTable(ctx, q, "wrapped_secret", "SELECT EXISTS (SELECT 1 FROM wrapped_secret)", file.secrets)
+		})
+		if err != nil {
+			return traces{}, err
+		}
 	}
-	t.keys, t.secrets, err = peek(ctx, filepath.Join(dir, keysFile))
-	return t, err
+	return found, nil
+}
+
+// Examine returns schema.ErrUnreleased, with the name of the folder, if a program before the first release created one of its
+// files. It changes nothing, also while another process uses the folder. Other errors are left to Open.
+func Examine(ctx context.Context, dir string) error {
+	for _, file := range []string{mainFile, keysFile, usageFile} {
+		err := peek(ctx, dir, file, func(q store.Querier) error {
+			_, _, err := checkSchema(ctx, q, file)
+			return err
+		})
+		if errors.Is(err, schema.ErrUnreleased) {
+			return err
+		}
+	}
+	return nil
 }
 
 // contradiction describes in one line why the files do not belong together. A new key or an empty database next to old data
@@ -42,52 +73,42 @@ func (t traces) contradiction(dir string) error {
 	return nil
 }
 
-// peek reads a file's instance ID and whether it contains secrets. It returns nothing if the file is missing, empty or not yet
-// set up.
-func peek(ctx context.Context, path string) (id string, secrets bool, err error) {
+// peek calls read with a file, unless it is missing or empty.
+func peek(ctx context.Context, dir, file string, read func(store.Querier) error) error {
+	path := filepath.Join(dir, file)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
+		return nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 	if info.Size() == 0 {
-		return "", false, nil
+		return nil
 	}
-	if err := checkHeader(path); err != nil {
-		return "", false, err
-	}
-	db, err := sql.Open("sqlite", dsn(path, false))
+	v, err := view(ctx, path)
 	if err != nil {
-		return "", false, opening(path, err)
+		return err
 	}
-	defer db.Close()
-	if id, err = readIfTable(ctx, db, "instance", "SELECT id FROM instance"); err != nil {
-		return "", false, opening(path, err)
+	defer v.readers.db.Close()
+	if err := read(&v.readers); errors.Is(err, schema.ErrUnreleased) {
+		return fmt.Errorf("the data folder %s %w", dir, err)
+	} else if err != nil {
+		return opening(path, err)
 	}
-	name, err := readIfTable(ctx, db, "wrapped_secret", "SELECT name FROM wrapped_secret LIMIT 1")
-	if err != nil {
-		return "", false, opening(path, err)
-	}
-	return id, name != "", nil
+	return nil
 }
 
-// readIfTable reads one text. It is empty if the table or the row does not exist.
-func readIfTable(ctx context.Context, db *sql.DB, table, query string) (string, error) {
-	var n int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1", table).Scan(&n); err != nil {
-		return "", err
+// readIfTable reads one value, unless the table or the row does not exist.
+func readIfTable(ctx context.Context, q store.Querier, table, query string, into any) error {
+	if has, err := hasTable(ctx, q, table); err != nil || !has {
+		return err
 	}
-	if n == 0 {
-		return "", nil
-	}
-	var text string
-	err := db.QueryRowContext(ctx, query).Scan(&text)
+	err := q.QueryRow(ctx, query).Scan(into)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+		return nil
 	}
-	return text, err
+	return err
 }
 
 // name writes the instance ID into a file that has none, and returns the one that it has.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"keepsake/internal/store"
 	"keepsake/internal/store/schema"
 )
 
@@ -16,18 +17,26 @@ import (
 var migrations embed.FS
 
 var schemaDialect = schema.Dialect{
-	Goose:  goose.DialectSQLite3,
-	Compat: "CREATE TABLE IF NOT EXISTS schema_compat (part TEXT NOT NULL PRIMARY KEY, oldest INTEGER NOT NULL) STRICT",
+	Goose: goose.DialectSQLite3,
+	Table: "CREATE TABLE " + schema.Table + ` (
+		id INTEGER NOT NULL PRIMARY KEY, version_id INTEGER NOT NULL UNIQUE, is_applied INTEGER NOT NULL,
+		tstamp TEXT NOT NULL DEFAULT (datetime('now')), hash TEXT NOT NULL, oldest INTEGER NOT NULL
+	) STRICT`,
+	Exists: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '" + schema.Table + "')",
 }
 
-// migrate upgrades the schema of a file. Migrations only go forward, each in its own transaction.
+// stepsOf reads the migrations of a file.
+func stepsOf(file string) ([]schema.Step, error) {
+	return schema.Read(strings.TrimSuffix(file, ".db"), migrations)
+}
+
+// migrate upgrades the schema of a file that checkSchema has accepted. Migrations only go forward, each in its own transaction.
 func migrate(ctx context.Context, db *sql.DB, file string) error {
-	part := strings.TrimSuffix(file, ".db")
-	steps, err := schema.Read(part, migrations)
+	steps, err := stepsOf(file)
 	if err != nil {
 		return err
 	}
-	provider, err := schema.Provider(schemaDialect, db, part, steps)
+	provider, err := schema.Provider(schemaDialect, db, steps)
 	if err != nil {
 		return err
 	}
@@ -35,10 +44,7 @@ func migrate(ctx context.Context, db *sql.DB, file string) error {
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	if current > target {
-		return newer(ctx, db, part, current, target)
-	}
-	if current == target {
+	if current >= target {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
@@ -47,21 +53,53 @@ func migrate(ctx context.Context, db *sql.DB, file string) error {
 	return nil
 }
 
-// newer returns an error if this program cannot work on a newer schema. It can if the newer program only added to it.
-func newer(ctx context.Context, db *sql.DB, part string, version, known int64) error {
-	oldest, err := readIfTable(ctx, db, "schema_compat", "SELECT CAST(oldest AS TEXT) FROM schema_compat WHERE part = '"+part+"'")
+// checkSchema returns an error if this program cannot work on the schema of a file: one of an unreleased build, or a newer one
+// whose program did more than add to it. known is the number of this program's last migration.
+func checkSchema(ctx context.Context, q store.Querier, file string) (s *schema.State, known int64, err error) {
+	steps, err := stepsOf(file)
 	if err != nil {
-		return fmt.Errorf("read who can work on its schema: %w", err)
+		return nil, 0, err
 	}
-	needed := version
-	if oldest != "" {
-		if _, err := fmt.Sscan(oldest, &needed); err != nil {
-			return fmt.Errorf("read who can work on its schema: %w", err)
+	known = schema.Last(steps)
+	if s, err = readSchema(ctx, q); err != nil {
+		return nil, 0, fmt.Errorf("read schema version: %w", err)
+	}
+	if err := s.Check(steps); err != nil {
+		return nil, 0, err
+	}
+	if known < s.Oldest {
+		return nil, 0, fmt.Errorf("its schema has version %d, on which programs can work that know %d, and this one knows %d: start the newer keepsake that wrote it",
+			s.Version, s.Oldest, known)
+	}
+	return s, known, nil
+}
+
+func readSchema(ctx context.Context, q store.Querier) (*schema.State, error) {
+	s := &schema.State{}
+	var err error
+	if s.Unreleased, err = hasTable(ctx, q, schema.UnreleasedTable); err != nil {
+		return nil, err
+	}
+	if has, err := hasTable(ctx, q, schema.Table); err != nil || !has {
+		return s, err
+	}
+	rows, err := q.Query(ctx, schema.Applied)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number, oldest int64
+		var hash string
+		if err := rows.Scan(&number, &hash, &oldest); err != nil {
+			return nil, err
 		}
+		s.Add(number, hash, oldest)
 	}
-	if known < needed {
-		return fmt.Errorf("its schema has version %d, on which programs can work that know %d, and this one knows %d: start the newer keepsake that wrote it",
-			version, needed, known)
-	}
-	return nil
+	return s, rows.Err()
+}
+
+func hasTable(ctx context.Context, q store.Querier, name string) (is bool, err error) {
+	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1)", name).Scan(&is)
+	return is, err
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"keepsake/internal/base/folder"
 	"keepsake/internal/store"
@@ -44,44 +42,13 @@ func (s *Source) open(ctx context.Context, dir string) (err error) {
 	if s.View, err = OpenView(ctx, dir); err != nil {
 		return err
 	}
-	if s.usage, err = view(ctx, filepath.Join(dir, usageFile)); err != nil {
+	if s.usage, err = viewUpgraded(ctx, dir, usageFile); err != nil {
 		return err
 	}
-	for file, v := range map[string]*viewed{mainFile: s.main, keysFile: s.keys, usageFile: s.usage} {
-		if err := v.upToDate(ctx, file); err != nil {
-			return fmt.Errorf("%s: %s %w", dir, file, err)
-		}
+	if s.main.ahead || s.keys.ahead || s.usage.ahead {
+		return fmt.Errorf("%s has a schema of a newer release: move it with that keepsake", dir)
 	}
 	return nil
-}
-
-// upToDate returns an error unless the schema is the one of this program.
-func (v *viewed) upToDate(ctx context.Context, file string) error {
-	has, want, err := v.schema(ctx, file)
-	switch {
-	case err != nil:
-		return err
-	case has < want:
-		return fmt.Errorf("has a schema of an older release: start this keepsake on the folder once, then move")
-	case has > want:
-		return fmt.Errorf("has a schema of a newer release: move it with that keepsake")
-	}
-	return nil
-}
-
-// schema returns the version of a file's schema, and the version that this program writes.
-func (v *viewed) schema(ctx context.Context, file string) (has, want int64, err error) {
-	names, err := fs.Glob(migrations, "migration/"+strings.TrimSuffix(file, ".db")+"/*.sql")
-	if err != nil {
-		return 0, 0, err
-	}
-	if _, err := fmt.Sscanf(filepath.Base(names[len(names)-1]), "%d_", &want); err != nil {
-		return 0, 0, fmt.Errorf("has no numbered schema: %w", err)
-	}
-	if err := v.readers.QueryRow(ctx, "SELECT max(version_id) FROM schema_version").Scan(&has); err != nil {
-		return 0, 0, fmt.Errorf("cannot tell the version of its schema: %w", err)
-	}
-	return has, want, nil
 }
 
 // Usage implements store.Engine.

@@ -11,10 +11,11 @@ import (
 	"path/filepath"
 
 	"keepsake/internal/store"
+	"keepsake/internal/store/schema"
 )
 
 // View reads the files of a folder without changing them, even while another process has the folder open. It does not upgrade
-// the schema: the files must have been written by a program as new as this one.
+// the schema.
 type View struct {
 	main, keys *viewed
 }
@@ -24,29 +25,39 @@ var _ store.Engine = (*View)(nil)
 // errViewed is the error of a write through a View.
 var errViewed = errors.New("sqlite: the folder was opened to be read only")
 
-// OpenView opens the files of dir. If one is missing, the error is fs.ErrNotExist.
+// OpenView opens the files of dir. If one is missing, the error is fs.ErrNotExist. It refuses a schema that this program cannot
+// use, or would upgrade first.
 func OpenView(ctx context.Context, dir string) (*View, error) {
 	v := &View{}
 	var err error
-	if v.main, err = view(ctx, filepath.Join(dir, mainFile)); err != nil {
+	if v.main, err = viewUpgraded(ctx, dir, mainFile); err != nil {
 		return nil, err
 	}
-	if v.keys, err = view(ctx, filepath.Join(dir, keysFile)); err != nil {
+	if v.keys, err = viewUpgraded(ctx, dir, keysFile); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	return v, nil
 }
 
-// OlderKeys returns an error if keys.db was last opened by an older program than this one.
-func (v *View) OlderKeys(ctx context.Context) error {
-	has, want, err := v.keys.schema(ctx, keysFile)
-	if err == nil && has < want {
-		err = errors.New("has a schema of an older release: start this keepsake on the folder once, or verify with that release")
-	}
+// viewUpgraded opens one file and checks its schema.
+func viewUpgraded(ctx context.Context, dir, file string) (*viewed, error) {
+	v, err := view(ctx, filepath.Join(dir, file))
 	if err != nil {
-		return fmt.Errorf("%s %w", keysFile, err)
+		return nil, err
 	}
-	return nil
+	s, known, err := checkSchema(ctx, &v.readers, file)
+	switch {
+	case errors.Is(err, schema.ErrUnreleased):
+		err = fmt.Errorf("the data folder %s %w", dir, err)
+	case err != nil:
+		err = opening(filepath.Join(dir, file), err)
+	case s.Version < known:
+		err = fmt.Errorf("%s has a schema of an older release: start this keepsake on the folder once", filepath.Join(dir, file))
+	default:
+		v.ahead = s.Version > known
+		return v, nil
+	}
+	return nil, errors.Join(err, v.readers.db.Close())
 }
 
 // Close closes the files.
@@ -84,7 +95,10 @@ func (*View) Ready(context.Context) error { return nil }
 func (*View) Readable(context.Context) error { return nil }
 
 // viewed is one file of a View.
-type viewed struct{ readers readers }
+type viewed struct {
+	readers readers
+	ahead   bool // its schema is newer than this program, which can use it
+}
 
 func view(ctx context.Context, path string) (*viewed, error) {
 	if _, err := os.Stat(path); err != nil {
@@ -107,7 +121,7 @@ func view(ctx context.Context, path string) (*viewed, error) {
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		return nil, errors.Join(opening(path, err), db.Close())
 	}
-	return &viewed{readers{db: db}}, nil
+	return &viewed{readers: readers{db: db}}, nil
 }
 
 // Run implements store.Database.

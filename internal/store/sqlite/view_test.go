@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -75,40 +76,41 @@ func files(t *testing.T, dir string) (names string) {
 	return names
 }
 
-func TestOlderKeysAreTold(t *testing.T) {
+func TestViewRefusesASchemaThatItWouldUpgrade(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	e, err := Open(t.Context(), Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	look := func() error {
-		v, err := OpenView(t.Context(), dir)
+	for _, file := range []string{mainFile, keysFile} {
+		dir := t.TempDir()
+		e, err := Open(t.Context(), Options{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer v.Close()
-		return v.OlderKeys(t.Context())
-	}
-	if err := look(); err != nil {
-		t.Errorf("of this release: %v", err)
-	}
-	for _, c := range []struct {
-		set   string
-		older bool
-	}{{"version_id + 1000", false}, {"version_id - 1001", true}} {
-		err := e.Keys().Run(t.Context(), func(ctx context.Context) error {
-			_, err := e.Keys().In(ctx).Exec(ctx, "UPDATE schema_version SET version_id = "+c.set)
-			return err
-		})
-		if err != nil {
+		look := func() error {
+			v, err := OpenView(t.Context(), dir)
+			if err != nil {
+				return err
+			}
+			return v.Close()
+		}
+		if err := look(); err != nil {
+			t.Errorf("%s of this release: %v", file, err)
+		}
+		for _, c := range []struct {
+			statement string
+			older     bool
+		}{
+			{"INSERT INTO schema_migration (version_id, is_applied, hash, oldest) VALUES (1001, 1, 'of a newer release', 1)", false},
+			{"DELETE FROM schema_migration WHERE version_id > 0", true},
+		} {
+			d := map[string]*database{mainFile: e.main, keysFile: e.keys}[file]
+			if _, err := d.Once(t.Context(), c.statement); err != nil {
+				t.Fatal(err)
+			}
+			if err := look(); (err != nil) != c.older || err != nil && !strings.Contains(err.Error(), file) {
+				t.Errorf("%s after %s: %v", file, c.statement, err)
+			}
+		}
+		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := look(); (err != nil) != c.older {
-			t.Errorf("%s: %v", c.set, err)
-		}
-	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -36,7 +36,7 @@ func remember(t *testing.T, s *store.Store, workspaceID string, subject memory.H
 			ids = append(ids, fmt.Sprintf("mem_%x%05d", subject[0], i))
 			rows = append(rows, &memory.Row{
 				ID: ids[i], Subject: subject, Generation: 1, Kind: "fact", At: epoch, CreatedAt: epoch, UpdatedAt: epoch, Size: 7,
-				DedupHash: memory.Hash{byte(i)}, Revision: 1, Change: row.Change, Sealed: []byte("sealed"),
+				DedupHash: memory.Hash{byte(i)}, Revision: 1, Change: row.Change, Sealed: []byte("sealed"), OwnKey: ownKey(1),
 			})
 		}
 		row.Memories, row.Bytes = int64(n), int64(7*n)

@@ -40,8 +40,6 @@ func testVector(t *testing.T, setup setup) {
 	t.Run("AVectorComesBackAsItWas", func(t *testing.T) {
 		s := setup(t)
 		r := memoryRow(1, 1)
-		r.OwnKey = make([]byte, store.KeySize)
-		r.OwnKey[3] = 7
 		writeMemories(t, s, "wsp_a", r, memoryRow(2, 1), memoryRow(3, 2))
 		putVectors(t, s, "wsp_a", vectorModel, 4, r)
 		putVectors(t, s, "wsp_a", vectorModel, 5, memoryRow(2, 1), memoryRow(3, 2))
@@ -86,7 +84,6 @@ func testVector(t *testing.T, setup setup) {
 		wantIDs(t, vectors(t, s, "wsp_a", 1, 1, -1, vectorModel), r.ID)
 	})
 
-	// Also if a statement of an earlier release erases the memory.
 	t.Run("AVectorGoesWithItsMemory", func(t *testing.T) {
 		s := setup(t)
 		rows := []*memory.Row{memoryRow(1, 1), memoryRow(2, 1), memoryRow(3, 1)}

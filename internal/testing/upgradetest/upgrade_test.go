@@ -82,8 +82,7 @@ func TestAReleaseThatIsTooOldStops(t *testing.T) {
 		m.want(http.StatusCreated, f.key, "POST", "/api/v1/documents", `{"title":"before"}`)
 	}
 	// What a step does that takes something away.
-	f.exec("UPDATE keepsake.schema_compat SET oldest = 9002 WHERE part = 'main'")
-	f.exec("INSERT INTO keepsake.schema_version (version_id, is_applied) VALUES (9002, true)")
+	f.exec("INSERT INTO keepsake.schema_migration (version_id, is_applied, hash, oldest) VALUES (9002, true, 'of a newer release', 9002)")
 	f.exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND mode = 'ShareLock' AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	for _, m := range f.members {
@@ -121,7 +120,7 @@ func (f *fleet) version() (version int64) {
 		f.t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(f.t.Context()))
-	if err := conn.QueryRow(f.t.Context(), "SELECT max(version_id) FROM keepsake.schema_version").Scan(&version); err != nil {
+	if err := conn.QueryRow(f.t.Context(), "SELECT max(version_id) FROM keepsake.schema_migration").Scan(&version); err != nil {
 		f.t.Fatal(err)
 	}
 	return version

@@ -1,5 +1,3 @@
--- +goose Up
-
 -- What a next release might add: columns of tables that all writers use, and a table that the last release knows nothing of.
 ALTER TABLE document ADD COLUMN language TEXT COLLATE "C";
 ALTER TABLE api_key ADD COLUMN note TEXT COLLATE "C" NOT NULL DEFAULT '';
