@@ -135,6 +135,10 @@ func conventionChecks() []promise {
 			} {
 				c.get(path).send().fails(400, "validation_error", name, "required")
 			}
+			for name, of := range map[string]any{"cursor": "", "collection": "", "tag[1]": []string{"a", ""}, "filter[0]": []string{""}, "facets[1]": []string{"tag", ""}} {
+				member, _, _ := strings.Cut(name, "[")
+				c.post("/api/v1/search").json(fields{"q": "x", member: of}).send().fails(400, "validation_error", name, "required")
+			}
 		}},
 		{"AnIntegerMayHaveAFractionOfZeros", func(c *check) {
 			body := func(n string) fields {

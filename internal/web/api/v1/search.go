@@ -37,12 +37,15 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		Description: searchSyntax, Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Status: 200,
 	}, func(ctx context.Context, in *searchBody) (*searchAnswer, error) {
 		b := &in.Body
+		if err := in.refuseEmpty(); err != nil {
+			return nil, err
+		}
 		metadata, err := comparisons(b.Filters, func(i int) string { return item("filter", i) })
 		if err != nil {
 			return nil, err
 		}
 		return runSearch(ctx, s, search.Request{
-			Query: b.Q, Limit: b.Limit, Cursor: b.Cursor, Collection: b.Collection, Tags: b.Tags, Metadata: metadata,
+			Query: b.Q, Limit: b.Limit, Cursor: textOrEmpty(b.Cursor), Collection: textOrEmpty(b.Collection), Tags: b.Tags, Metadata: metadata,
 			Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
 		})
 	})
@@ -100,16 +103,41 @@ type searchBody struct {
 	Body struct {
 		Q          string   `json:"q" maxLength:"1024" doc:"The query." example:"opening hours"`
 		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100"`
-		Cursor     string   `json:"cursor" required:"false"`
-		Collection string   `json:"collection" required:"false"`
+		Cursor     *string  `json:"cursor"`
+		Collection *string  `json:"collection"`
 		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
 		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
 		Highlight  bool     `json:"highlight" default:"true"`
 		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
 		Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
 		Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
-		Facets     []string `json:"facets" required:"false" maxItems:"16" minLength:"1" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
+		Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
 	}
+}
+
+// refuseEmpty refuses empty texts, as the query of a GET does. Without it, an empty collection would mean all of them.
+func (in *searchBody) refuseEmpty() error {
+	b := &in.Body
+	for _, p := range []struct {
+		name  string
+		empty bool
+		list  []string
+	}{
+		{"cursor", b.Cursor != nil && *b.Cursor == "", nil},
+		{"collection", b.Collection != nil && *b.Collection == "", nil},
+		{"tag", false, b.Tags},
+		{"filter", false, b.Filters},
+		{"facets", false, b.Facets},
+	} {
+		name := p.name
+		if i := slices.Index(p.list, ""); i >= 0 {
+			name, p.empty = item(name, i), true
+		}
+		if p.empty {
+			return problem.Validation(name, problem.Required, name+" must not be empty; leave it out instead.")
+		}
+	}
+	return nil
 }
 
 type searchAnswer struct {
