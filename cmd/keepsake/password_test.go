@@ -117,3 +117,13 @@ func TestNoCommandPrintsAPassword(t *testing.T) {
 		}
 	}
 }
+
+func TestAnExampleOfADatabaseIsPrintedWhole(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	code := run([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--database-url", "mysql://db/keepsake"},
+		&stage{in: strings.NewReader(""), out: &out, err: &out, now: time.Now})
+	if code != exitUsage || !strings.Contains(out.String(), "such as postgres://db.example.org/keepsake\n") {
+		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+}

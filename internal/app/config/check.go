@@ -220,7 +220,7 @@ func (c *Config) checkServers() error {
 		setting, address, example string
 		schemes                   []string
 	}{
-		{"databaseUrl", c.DatabaseURL, "postgres://keepsake@db.example.org/keepsake", postgresSchemes},
+		{"databaseUrl", c.DatabaseURL, "postgres://db.example.org/keepsake", postgresSchemes},
 		{"keysUrl", c.KeysURL, "postgres://keepsake@keys.example.org/keepsake", postgresSchemes},
 		{"redisUrl", c.RedisURL, "redis://cache.example.org:6379", []string{"redis", "rediss", "unix"}},
 	} {
