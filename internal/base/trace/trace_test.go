@@ -233,6 +233,55 @@ func TestSpansAreExportedInTheBackground(t *testing.T) {
 	})
 }
 
+// stuck is an exporter whose collector does not answer.
+type stuck struct{}
+
+func (stuck) Export(ctx context.Context, _ []*trace.Span) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A collector that does not answer delays the end of the program by three seconds, however many spans are left.
+func TestEndIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tracer := trace.New(trace.Options{Exporter: stuck{}, Sample: 1, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		for range 2048 {
+			tracer.Begin("work", trace.Internal).Finish(false)
+		}
+		began := time.Now()
+		tracer.Flush(t.Context(), 3*time.Second)
+		if took := time.Since(began); took != 3*time.Second { // synctest's clock
+			t.Errorf("the end took %v, want 3s", took)
+		}
+		if n := tracer.Stats(); n != (trace.Stats{Failed: 2048}) {
+			t.Errorf("the statistics are %+v", n)
+		}
+	})
+}
+
+// Only a caller who is known decides that its trace is recorded.
+func TestUnknownCallerDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		sample float64
+		parent string
+		want   bool
+	}{
+		{1, "", true},
+		{0, "", false},
+		{1, sent[:54] + "0", false},
+		{1, sent, true},
+		{0, sent, false},
+	} {
+		_, tracer := newTracer(test.sample)
+		parent, _ := trace.Parse(test.parent)
+		if s := tracer.RequestOf(parent, time.Now()); s.Recorded() != test.want {
+			t.Errorf("sample %v with %q: recorded %v", test.sample, test.parent, s.Recorded())
+		}
+	}
+}
+
 func BenchmarkRequestSpan(b *testing.B) {
 	for name, sample := range map[string]float64{"Recorded": 1, "NotRecorded": 0} {
 		b.Run(name, func(b *testing.B) {

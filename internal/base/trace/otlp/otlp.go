@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,6 +116,9 @@ func (e *Exporter) send(ctx context.Context, body []byte) (again bool, after tim
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := e.client.Do(req)
 	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which can contain a secret
+		}
 		return ctx.Err() == nil, 0, fmt.Errorf("send spans: %w", err)
 	}
 	defer resp.Body.Close()

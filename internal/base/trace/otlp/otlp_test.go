@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,4 +124,14 @@ func TestHeadersAreParsedWithoutRevealingThem(t *testing.T) {
 	if h, err := otlp.ParseHeaders(""); err != nil || len(h) != 0 {
 		t.Errorf("no headers: got %v, %v", h, err)
 	}
+}
+
+func TestErrorNamesNoSecret(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // so that no time passes between the tries
+		err := exporter(t, "http://canary:canary@127.0.0.1:1/?key=canary", nil).Export(t.Context(), []*trace.Span{span()})
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("got %v", err)
+		}
+	})
 }
