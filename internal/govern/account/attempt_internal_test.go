@@ -217,7 +217,7 @@ func TestRememberedRefusalsAreBounded(t *testing.T) {
 	w, _, two := members(1)
 	for i := range throttleEntries + 100 {
 		two[0].mu.Lock()
-		*two[0].failed.GetOrAdd(GuessName{byte(i), byte(i >> 8), byte(i >> 16)}) = w.time().Add(time.Minute)
+		two[0].failed.Add(GuessName{byte(i), byte(i >> 8), byte(i >> 16)}, w.time().Add(time.Minute))
 		two[0].mu.Unlock()
 	}
 	if n := two[0].failed.Len(); n != throttleEntries {
