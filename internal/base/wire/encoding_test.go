@@ -54,7 +54,7 @@ func TestAnotherEncodingIsNamed(t *testing.T) {
 		}
 		for reading, err := range map[string]error{
 			"at once": wire.Decode(c.text, &v), "a line": wire.DecodeLine(c.text, &v), "as an array": second(wire.Array(c.text)),
-			"as it arrives": second(wire.DecodeRead(strings.NewReader(string(c.text)), &v, wire.EachOf(func(list []int, _ []byte) []int { return list }))),
+			"item by item": second(wire.DecodeItems(c.text, &v, wire.EachOf(func(list []int, _ []byte) []int { return list }))),
 		} {
 			p, ok := problem.As(err)
 			if !ok || p.Details.Field != "body" || p.Details.Issue != problem.Format || !strings.Contains(p.Message, c.says) {
@@ -79,8 +79,8 @@ func TestAByteOrderMarkIsPassedOver(t *testing.T) {
 	if list, err := wire.Array([]byte("\ufeff[1]")); err != nil || len(list) != 1 {
 		t.Errorf("an array: %v", err)
 	}
-	if _, err := wire.DecodeRead(strings.NewReader("\ufeff{\"list\":[5]}"), &v, items); err != nil || len(v.List) != 1 {
-		t.Errorf("a body that arrives: %v", err)
+	if _, err := wire.DecodeItems([]byte("\ufeff{\"list\":[5]}"), &v, items); err != nil || len(v.List) != 1 {
+		t.Errorf("a body with items: %v", err)
 	}
 	if err := wire.Decode([]byte("\ufeff"), &v); err == nil {
 		t.Error("nothing but a mark is taken as a body")

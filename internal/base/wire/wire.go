@@ -24,13 +24,14 @@ type Value = jsontext.Value
 // (`rateLimit.requestsPerMinute`, `items[3].text`; `body` for the whole) and the issue. Fields of v that are absent in
 // the text keep their value. A JSON null sets a field to its zero value; callers that must distinguish null use a
 // pointer, Optional, or package endpoint's checks.
-func Decode(data []byte, v any) error { return decode(data, v, "body") }
+func Decode(data []byte, v any) error { return decode(data, v, "body", nil) }
 
 // DecodeLine is Decode for a text that is a line or an item of a larger one. Its errors give no number of a line, because the
 // caller knows which line it is.
-func DecodeLine(data []byte, v any) error { return decode(data, v, "line") }
+func DecodeLine(data []byte, v any) error { return decode(data, v, "line", nil) }
 
-func decode(data []byte, v any, what string) error {
+// decode decodes a list that items are for item by item.
+func decode(data []byte, v any, what string, items *json.Unmarshalers) error {
 	data = bytes.TrimPrefix(data, ByteOrderMark)
 	if blank(data) {
 		return errEmpty
@@ -41,17 +42,22 @@ func decode(data []byte, v any, what string) error {
 	if tooDeep(data) {
 		return errTooDeep
 	}
-	err := json.Unmarshal(data, v, strict)
+	read, options := place{what: what, text: data, at: positionIn(data)}, strict
+	if items != nil {
+		read.text = nil // its unpaired surrogates are accepted
+		options = json.JoinOptions(strict, surrogates, json.WithUnmarshalers(items))
+	}
+	err := json.Unmarshal(data, v, options)
 	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && wrong.JSONKind == '0' {
-		err = json.Unmarshal(data, v, strict, json.WithUnmarshalers(integers)) // slower, and seldom needed
+		err = json.Unmarshal(data, v, options, json.WithUnmarshalers(json.JoinUnmarshalers(items, integers))) // slower, and seldom needed
 	}
 	if err != nil {
-		return explain(err, v, place{what: what, text: data, at: positionIn(data)})
+		return explain(err, v, read)
 	}
 	return nil
 }
 
-var strict = json.RejectUnknownMembers(true)
+var strict json.Options = json.RejectUnknownMembers(true)
 
 // Encode encodes v as JSON. A nil slice is [], a nil map is {}, and map members are sorted, so that equal values have
 // equal bytes.
@@ -86,30 +92,13 @@ func (s *sink) Write(p []byte) (int, error) {
 func blank(text []byte) bool { return len(bytes.TrimLeft(text, " \t\r\n")) == 0 }
 
 // tooDeep reports whether brackets are nested deeper than MaxDepth. Counting them is much cheaper than following them,
-// and few texts have so many that they must be followed.
+// and few texts have so many that they must be followed. The result for invalid JSON can be wrong; the decoder rejects it anyway.
 func tooDeep(data []byte) bool {
 	if bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'['}) <= MaxDepth {
 		return false
 	}
-	var b brackets
-	b.follow(data)
-	return b.tooDeep
-}
-
-// brackets follows the nesting of brackets in a text that can arrive in parts. The result for invalid JSON can be
-// wrong; the decoder rejects it anyway.
-type brackets struct {
-	depth           int
-	quoted, escaped bool
-	tooDeep         bool // they were deeper than MaxDepth at some point
-}
-
-func (b *brackets) follow(text []byte) {
-	if b.tooDeep {
-		return
-	}
-	depth, quoted, escaped := b.depth, b.quoted, b.escaped
-	for _, c := range text {
+	depth, quoted, escaped := 0, false, false
+	for _, c := range data {
 		switch {
 		case escaped:
 			escaped = false
@@ -120,12 +109,11 @@ func (b *brackets) follow(text []byte) {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				b.tooDeep = true
-				return
+				return true
 			}
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	b.depth, b.quoted, b.escaped = depth, quoted, escaped
+	return false
 }

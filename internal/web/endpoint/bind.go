@@ -107,8 +107,6 @@ func (d *input) bind(r *http.Request, in any, copied io.Writer) error {
 		return d.bindStream(r, v)
 	case d.rawIndex != nil:
 		return d.bindRaw(r, v)
-	case d.items != nil:
-		return d.bindItems(r, v, copied)
 	case d.body != nil:
 		return d.bindBody(r, v, copied)
 	}

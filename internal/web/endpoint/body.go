@@ -52,22 +52,10 @@ func (d *input) bindBody(r *http.Request, in reflect.Value, copied io.Writer) er
 		target = reflect.New(field.Type().Elem())
 		field.Set(target)
 	}
+	if d.items != nil {
+		return d.body.decodeItems(data, target, d.items)
+	}
 	return d.body.decode(data, target)
-}
-
-// bindItems is bindBody for a body that is decoded as it arrives.
-func (d *input) bindItems(r *http.Request, in reflect.Value, copied io.Writer) error {
-	if _, err := d.accept(r); err != nil {
-		return err
-	}
-	body, err := open(r, d.limit)
-	if err != nil {
-		return err
-	}
-	if copied != nil {
-		body = io.TeeReader(body, copied)
-	}
-	return d.body.decodeRead(body, in.FieldByIndex(d.bodyIndex).Addr(), d.items)
 }
 
 // buffers are reused for bodies. The decoder copies what it keeps.
@@ -93,7 +81,11 @@ func readBody(r *http.Request, limit int64, buf []byte) ([]byte, error) {
 	}
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			more := max(512, int64(len(buf))) // twice as much as arrived
+			if left := r.ContentLength + 1 - int64(len(buf)); left > 0 {
+				more = min(more, left)
+			}
+			buf = slices.Grow(buf, int(more))
 		}
 		n, err := r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

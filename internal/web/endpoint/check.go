@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"bytes"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -23,9 +22,9 @@ func (s *shape) decode(data []byte, v reflect.Value) error {
 	return s.judge(data, v)
 }
 
-// decodeRead is decode for a body with a list of Loose items, which is read as it arrives.
-func (s *shape) decodeRead(in io.Reader, v reflect.Value, items wire.Items) error {
-	rest, err := wire.DecodeRead(in, v.Interface(), items)
+// decodeItems is decode for a body with a list of Loose items.
+func (s *shape) decodeItems(data []byte, v reflect.Value, items wire.Items) error {
+	rest, err := wire.DecodeItems(data, v.Interface(), items)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"keepsake/internal/base/wire"
 )
 
-// Loose is an item of a list in a body whose items are checked one by one: an invalid item fails alone. Such a body is
-// decoded as it arrives, and no item's text is kept. A body can have one such list, as a direct member.
+// Loose is an item of a list in a body whose items are checked one by one: an invalid item fails alone. A body can have one such
+// list, as a direct member.
 //
 // An item can be any JSON text; the document says what it should be. If it is unclear where an item ends, or if it has a
 // member twice, the whole body is invalid.

@@ -65,6 +65,7 @@ func TestLooseItemsAreJudgedOneByOne(t *testing.T) {
 		`{"items":[{"street":1,"street":2}]}`:          {"items[0].street", problem.Duplicate},
 		`{"items":[1],"extra":{"a":[]}}`:               {"extra.a", problem.Type},
 		`{"items":[1],"extra":{"a":1,"a":2}}`:          {"extra.a", problem.Duplicate},
+		`{"items":["\ud83d"],"extra":{"a":"\ud83d"}}`:  {"body", problem.Format},
 		`{"items":[1],"extra":{"a":1,"b":2,"c":null}}`: {"extra", problem.TooLong},
 	} {
 		_, err := op.Bind(request(op, "", body), nil)

@@ -39,7 +39,7 @@
 //
 //	type createNotes struct {
 //		Body struct {
-//			Items []endpoint.Loose[newNote] `json:"items" maxItems:"1000"` // decoded and checked as they arrive; one that is wrong fails alone
+//			Items []endpoint.Loose[newNote] `json:"items" maxItems:"1000"` // checked one by one; one that is wrong fails alone
 //		}
 //	}
 //

@@ -16,8 +16,8 @@ import (
 	"keepsake/internal/web/endpoint"
 )
 
-// A body with Loose items is decoded as it arrives. What is answered to it is what was answered when such bodies were read
-// whole: the table was taken down then, and the same body without Loose items is still read whole.
+// What is answered to a body with Loose items is what is answered to the same body without them, except for what is wrong within an
+// item.
 
 type manyPlaces struct {
 	Body struct {
@@ -26,31 +26,31 @@ type manyPlaces struct {
 	}
 }
 
-type wholePlaces struct {
+type plainPlaces struct {
 	Body struct {
-		Items  []*wholeText `json:"items" minItems:"1" maxItems:"1000"`
-		Atomic bool         `json:"atomic" required:"false"`
+		Items  []*anyText `json:"items" minItems:"1" maxItems:"1000"`
+		Atomic bool       `json:"atomic" required:"false"`
 	}
 }
 
-// wholeText is any JSON text but null.
-type wholeText struct {
+// anyText is any JSON text but null.
+type anyText struct {
 	Text jsontext.Value `json:"-"`
 }
 
-func (w *wholeText) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (w *anyText) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	text, err := dec.ReadValue()
 	w.Text = text.Clone()
 	return err
 }
 
-// placesOperations give the operation that reads its body as it arrives, and the one that reads it whole.
-func placesOperations() (arriving, whole *endpoint.Operation) {
+// placesOperations give the operation with Loose items, and the one without.
+func placesOperations() (loose, plain *endpoint.Operation) {
 	r := endpoint.NewRegistry()
 	op := endpoint.Operation{ID: "manyPlaces", Method: "POST", Path: "/places", Since: 1, Summary: "-", Tag: "-", Status: 204, Class: endpoint.Batch}
 	endpoint.Add(r, op, give[manyPlaces](&echo{}, &struct{}{}))
-	op.ID, op.Path = "wholePlaces", "/places/whole"
-	endpoint.Add(r, op, give[wholePlaces](&echo{}, &struct{}{}))
+	op.ID, op.Path = "plainPlaces", "/places/plain"
+	endpoint.Add(r, op, give[plainPlaces](&echo{}, &struct{}{}))
 	return r.Operations()[0], r.Operations()[1]
 }
 
@@ -91,13 +91,13 @@ func placesSaid(b endpoint.Bound, err error) string {
 		for _, item := range in.Body.Items {
 			note(item.Value, item.Err)
 		}
-	case *wholePlaces:
+	case *plainPlaces:
 		fmt.Fprint(&text, in.Body.Atomic)
 		decoder := endpoint.NewDecoder[place]()
 		for _, item := range in.Body.Items {
 			var p place
 			if item == nil {
-				item = &wholeText{jsontext.Value("null")}
+				item = &anyText{jsontext.Value("null")}
 			}
 			err := decoder.Decode(item.Text, &p)
 			note(p, err)
@@ -211,41 +211,26 @@ func uglyBodies() map[string]struct{ body, want string } {
 
 func TestUglyBodiesOfManyItems(t *testing.T) {
 	t.Parallel()
-	arriving, whole := placesOperations()
+	loose, plain := placesOperations()
 	for name, tc := range uglyBodies() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			readers := map[string]func(io.Reader) io.Reader{
-				"at once":            func(r io.Reader) io.Reader { return r },
-				"with its end":       iotest.DataErrReader,
-				"in halves":          iotest.HalfReader,
-				"one byte at a time": iotest.OneByteReader,
+			got, gotErr := bindFrom(loose, strings.NewReader(tc.body))
+			want, wantErr := bindFrom(plain, strings.NewReader(tc.body))
+			if said(gotErr) != tc.want || said(wantErr) != tc.want {
+				t.Errorf("got %s, without Loose items %s, want %s", said(gotErr), said(wantErr), tc.want)
 			}
-			if len(tc.body) > 200_000 {
-				delete(readers, "one byte at a time")
-			}
-			for how, as := range readers {
-				for what, op := range map[string]*endpoint.Operation{"arriving": arriving, "whole": whole} {
-					b, err := bindFrom(op, as(strings.NewReader(tc.body)))
-					if got := said(err); got != tc.want {
-						t.Errorf("%s, %s: got %s, want %s", what, how, got, tc.want)
-					}
-					if err == nil && what == "arriving" {
-						wanted, err := bindFrom(whole, strings.NewReader(tc.body))
-						if got, want := placesSaid(b, nil), placesSaid(wanted, err); got != want {
-							t.Errorf("%s: got %.200s, want %.200s", how, got, want)
-						}
-					}
-				}
+			if gotErr == nil && placesSaid(got, nil) != placesSaid(want, nil) {
+				t.Errorf("got %.200s, want %.200s", placesSaid(got, nil), placesSaid(want, nil))
 			}
 			// Whatever is wrong with a body, it comes second to that it did not arrive, or is too large.
-			want := notWhole
+			cut := notWhole
 			if tc.want == tooLarge {
-				want = tooLarge
+				cut = tooLarge
 			}
-			_, err := bindFrom(arriving, io.MultiReader(strings.NewReader(tc.body), iotest.ErrReader(io.ErrUnexpectedEOF)))
-			if got := said(err); got != want {
-				t.Errorf("cut off after it: got %s, want %s", got, want)
+			_, err := bindFrom(loose, io.MultiReader(strings.NewReader(tc.body), iotest.ErrReader(io.ErrUnexpectedEOF)))
+			if got := said(err); got != cut {
+				t.Errorf("cut off after it: got %s, want %s", got, cut)
 			}
 		})
 	}
@@ -285,19 +270,17 @@ func TestABodyOfManyItemsIsCopiedWhole(t *testing.T) {
 	}
 }
 
-// ofItem reports whether the error of a body that is read whole is that of an item if the body arrives in pieces: an unpaired
-// surrogate fails its item alone.
+// ofItem reports whether an error is one that fails its item alone if items are Loose: an unpaired surrogate.
 func ofItem(said string) bool { return strings.Contains(said, "unpaired surrogate") }
 
-// A generated and damaged body gives the same result, whether it arrives in pieces or is read whole.
-func TestABodyThatArrivesIsLikeOneThatIsRead(t *testing.T) {
+// A generated and damaged body gives the same result with Loose items and without.
+func TestABodyOfManyItemsIsReadLikeAnyOther(t *testing.T) {
 	t.Parallel()
-	arriving, whole := placesOperations()
+	loose, plain := placesOperations()
 	rapid.Check(t, func(t *rapid.T) {
 		body := damaged(t, manyPlacesBody(t))
-		chunk := rapid.IntRange(1, 300).Draw(t, "chunk")
-		got := placesSaid(bindFrom(arriving, &slowly{body, chunk}))
-		if want := placesSaid(bindFrom(whole, strings.NewReader(body))); got != want && !ofItem(want) {
+		got := placesSaid(bindFrom(loose, strings.NewReader(body)))
+		if want := placesSaid(bindFrom(plain, strings.NewReader(body))); got != want && !ofItem(want) {
 			t.Fatalf("%s\ngot  %s\nwant %s", body, got, want)
 		}
 	})
@@ -305,21 +288,24 @@ func TestABodyThatArrivesIsLikeOneThatIsRead(t *testing.T) {
 
 func TestAnUnpairedSurrogateFailsItsItemAlone(t *testing.T) {
 	t.Parallel()
-	arriving, _ := placesOperations()
-	for _, chunk := range []int{1, 7, 1000} {
-		b, err := bindFrom(arriving, &slowly{`{"items":[{"street":"ab","number":7},{"street":"\ud83d","number":7},{"street":"cd","number":7}]}`, chunk})
-		if err != nil {
-			t.Fatal(err)
-		}
-		items := b.Input().(*manyPlaces).Body.Items
-		p, ok := problem.As(items[1].Err)
-		if !ok || p.Details.Field != "street" || p.Details.Issue != problem.Format || items[0].Err != nil || items[2].Err != nil || items[2].Value.Street != "cd" {
-			t.Errorf("in parts of %d: %+v", chunk, items)
-		}
-		for _, body := range []string{`{"items":[1],"ato\ud83dmic":true}`, `{"items":[1],"atomic":"\ud83d"}`} {
-			if _, err := bindFrom(arriving, &slowly{body, chunk}); err == nil {
-				t.Errorf("%s in parts of %d: it is taken", body, chunk)
-			}
+	loose, _ := placesOperations()
+	b, err := bindFrom(loose, strings.NewReader(`{"items":[{"street":"ab","number":7},{"street":"\ud83d","number":7},{"street":"cd","number":7}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := b.Input().(*manyPlaces).Body.Items
+	p, ok := problem.As(items[1].Err)
+	if !ok || p.Details.Field != "street" || p.Details.Issue != problem.Format || items[0].Err != nil || items[2].Err != nil || items[2].Value.Street != "cd" {
+		t.Errorf("got %+v", items)
+	}
+	for body, where := range map[string]string{
+		`{"items":[1],"ato\ud83dmic":true}`:              "There is no field",
+		`{"items":["\ud83d"],"atomic":"\ud83d"}`:         "atomic must be",
+		"{\"items\":[\"\\ud83d\"],\n\"atomic\":true, 7}": "line 2, column 16",
+		"{\n\"\\ud83d\":1,\"items\":[\"\\ud83d\"]}":      "There is no field",
+	} {
+		if _, err := bindFrom(loose, strings.NewReader(body)); !strings.Contains(said(err), where) {
+			t.Errorf("%s: got %s, want %s", body, said(err), where)
 		}
 	}
 }
@@ -327,31 +313,16 @@ func TestAnUnpairedSurrogateFailsItsItemAlone(t *testing.T) {
 func FuzzBindItems(f *testing.F) {
 	for _, tc := range uglyBodies() {
 		if len(tc.body) < 1000 {
-			f.Add([]byte(tc.body), 7)
+			f.Add([]byte(tc.body))
 		}
 	}
-	arriving, whole := placesOperations()
-	f.Fuzz(func(t *testing.T, body []byte, chunk int) {
-		got := placesSaid(bindFrom(arriving, &slowly{string(body), max(1, chunk)}))
-		if want := placesSaid(bindFrom(whole, strings.NewReader(string(body)))); got != want && !ofItem(want) {
+	loose, plain := placesOperations()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := placesSaid(bindFrom(loose, strings.NewReader(string(body))))
+		if want := placesSaid(bindFrom(plain, strings.NewReader(string(body)))); got != want && !ofItem(want) {
 			t.Fatalf("%q\ngot  %s\nwant %s", body, got, want)
 		}
 	})
-}
-
-// slowly is a reader that gives no more than chunk bytes at a time.
-type slowly struct {
-	text  string
-	chunk int
-}
-
-func (s *slowly) Read(p []byte) (int, error) {
-	if s.text == "" {
-		return 0, io.EOF
-	}
-	n := copy(p, s.text[:min(s.chunk, len(s.text))])
-	s.text = s.text[n:]
-	return n, nil
 }
 
 // manyPlacesBody makes a body that is nearly right.
