@@ -99,15 +99,15 @@ func library(ctx context.Context, dir string) (*shelf, error) {
 		return nil, err
 	}
 	st := store.New(engine)
-	err = st.CreateWorkspace(ctx, &account.Workspace{ID: apitest.Operator, Name: "bench", Tier: limit.TierUnlimited, Operator: true, CreatedAt: time.Now()})
+	err = st.Accounts.CreateWorkspace(ctx, &account.Workspace{ID: apitest.Operator, Name: "bench", Tier: limit.TierUnlimited, Operator: true, CreatedAt: time.Now()})
 	if err != nil {
 		return nil, err
 	}
-	indexer := search.NewIndexer(search.IndexerOptions{Dir: dir + "/index", Source: st, Log: log, Now: time.Now, Wait: time.Minute})
+	indexer := search.NewIndexer(search.IndexerOptions{Dir: dir + "/index", Source: st.Documents, Log: log, Now: time.Now, Wait: time.Minute})
 	done := make(chan error, 1)
 	go func() { done <- indexer.Run(ctx) }()
 	service := document.NewService(document.Options{
-		Store: st, Units: st, Changed: indexer.Notify, Now: time.Now,
+		Store: st.Documents, Units: st, Changed: indexer.Notify, Now: time.Now,
 		Max:      func(string) *int64 { return nil },
 		MaxBytes: func(string) *int64 { return nil },
 		NewID:    func() string { return id.New(id.Document) },

@@ -68,11 +68,13 @@ func (k *keeping) writers() {
 	for turn := range int64(3) {
 		rows = append(rows, rate(func(_, n int64) {
 			r := bareRow(turn*most+n, subjects)
-			k.must(raw.Run(ctx, func(ctx context.Context) error { return raw.InsertMemories(ctx, "wsp_bench", []*memory.Row{r}) }))
+			k.must(raw.Run(ctx, func(ctx context.Context) error {
+				return raw.Memories.InsertMemories(ctx, "wsp_bench", []*memory.Row{r})
+			}))
 		}))
 		plain = append(plain, rate(func(_, n int64) {
 			k.must(raw.Run(ctx, func(ctx context.Context) error {
-				_, err := raw.PutDocument(ctx, "wsp_bench", &document.Document{ID: fmt.Sprint("d", n), Text: texts[n%1000], UpdatedAt: time.Now()}, document.Put{})
+				_, err := raw.Documents.PutDocument(ctx, "wsp_bench", &document.Document{ID: fmt.Sprint("d", n), Text: texts[n%1000], UpdatedAt: time.Now()}, document.Put{})
 				return err
 			}))
 		}))

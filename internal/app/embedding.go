@@ -23,7 +23,7 @@ func (s *services) assembleEmbeddings(cfg *config.Config, deps *Deps) {
 			Encoder: openai.New(openai.Options{
 				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
 			}),
-			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.CountEmbedded,
+			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.Memories.CountEmbedded,
 			Workspaces: func() int { return len(s.accounts.WithEmbeddings()) }, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
 		}),
 		Uses: func(workspaceID string) bool {
@@ -62,13 +62,13 @@ func (s *services) embeddingNumbers(ctx context.Context) v1.EmbeddingNumbers {
 func (s *services) embeddingProgress(ctx context.Context) *v1.EmbeddingProgress {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	texts, err := s.instance.Store.EmbeddedOn(ctx, embedding.DayOf(s.now()))
+	texts, err := s.instance.Store.Memories.EmbeddedOn(ctx, embedding.DayOf(s.now()))
 	if err != nil {
 		return nil
 	}
 	n := &v1.EmbeddingProgress{TextsToday: texts}
 	for _, workspaceID := range s.embeddings.Workspaces() {
-		p, err := s.instance.Store.EmbeddingProgress(ctx, workspaceID, s.embeddings.Client.Model())
+		p, err := s.instance.Store.Memories.EmbeddingProgress(ctx, workspaceID, s.embeddings.Client.Model())
 		if err != nil {
 			return nil
 		}

@@ -18,18 +18,18 @@ func (s *services) assembleEvents(cfg *config.Config, deps *Deps) {
 	if i.Engine.Shared() {
 		fresh = func() bool { return s.peers != nil && s.peers.reader.Staleness() < event.Settle }
 	}
-	s.interests = event.NewInterests(i.Store.Interests, fresh)
+	s.interests = event.NewInterests(i.Store.Events.Interests, fresh)
 	added := func() {
 		if s.deliverer != nil {
 			s.deliverer.Wake()
 		}
 	}
 	s.events = event.NewOutbox(event.OutboxOptions{
-		Store: i.Store, Units: i.Store, Interests: s.interests, Added: added, Random: rand.Reader, Now: deps.Now,
+		Store: i.Store.Events, Units: i.Store, Interests: s.interests, Added: added, Random: rand.Reader, Now: deps.Now,
 	})
 	if !deps.Local { // a local process is over before a receiver has answered; the next server delivers
 		s.deliverer = event.NewDeliverer(event.DelivererOptions{
-			Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, LogDays: cfg.Webhooks.LogDays,
+			Store: i.Store.Events, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, LogDays: cfg.Webhooks.LogDays,
 			Sender: sender.New(sender.Options{
 				AllowPrivate: cfg.Webhooks.AllowPrivate, Release: deps.Version, Now: deps.Now, Log: deps.Log,
 			}),
@@ -37,7 +37,7 @@ func (s *services) assembleEvents(cfg *config.Config, deps *Deps) {
 		})
 	}
 	s.webhooks = event.NewService(event.Options{
-		Store: i.Store, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, Shared: i.Engine.Shared(), Wait: wait,
+		Store: i.Store.Events, Units: i.Store, Interests: s.interests, Audit: s.audit, Events: s.events, Sealer: i.Binding, Shared: i.Engine.Shared(), Wait: wait,
 		Added: added, Random: rand.Reader, Now: deps.Now,
 	})
 }
@@ -47,7 +47,7 @@ func (s *services) assembleQuotaWatch(deps *Deps) {
 	s.quotaWatch = event.NewQuotaWatch(event.QuotaOptions{
 		Owners: s.quotaOwners, Interests: s.interests, Recorder: s.events, Now: deps.Now, Log: deps.Log,
 		Used: func(ctx context.Context, owners, periods []string) ([]event.QuotaUse, error) {
-			stored, err := s.instance.Store.OwnerQuotas(ctx, owners, periods)
+			stored, err := s.instance.Store.Usage.Counters.OwnerQuotas(ctx, owners, periods)
 			used := make([]event.QuotaUse, len(stored))
 			for i, q := range stored {
 				used[i] = event.QuotaUse{OwnerID: q.OwnerID, Period: q.Period, Used: q.Charged}

@@ -13,7 +13,7 @@ import (
 // assembleIdempotency creates the service that replays responses. On a shared database, claims say which requests run.
 func (s *services) assembleIdempotency(deps *Deps) {
 	i := s.instance
-	s.replays = idempotency.NewService(i.Store, i.Store, i.Secrets.Get(seal.Replay), deps.Now)
+	s.replays = idempotency.NewService(i.Store.Idempotency, i.Store, i.Secrets.Get(seal.Replay), deps.Now)
 	s.replays.SealBy(answerKeys{s.subjects, i.Binding})
 	s.replays.Limit(s.maxStorage)
 	if engine, ok := i.Engine.(*postgres.Engine); ok && !deps.Local {

@@ -93,7 +93,7 @@ func (s *services) counted(context.Context) error {
 
 // storedQuotas reads what the database has as used of the current day and month.
 func (s *services) storedQuotas(ctx context.Context, subjects []string, now time.Time) ([]limit.Stored, error) {
-	list, err := s.instance.Store.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
+	list, err := s.instance.Store.Usage.Counters.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
 	return stored(list), err
 }
 

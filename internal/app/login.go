@@ -28,13 +28,13 @@ func (s *services) assembleLogin(ctx context.Context, cfg *config.Config, deps *
 	}
 	issuer := cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), defaultIssuer)
 	tokens := auth.NewTokens(s.signing, issuer, deps.Now)
-	s.bearers = account.NewBearers(i.Store, s.accounts, tokens)
+	s.bearers = account.NewBearers(i.Store.Sessions, s.accounts, tokens)
 	o := account.LoginOptions{
-		Store: i.Store, Sessions: i.Store, Units: i.Store, Directory: s.accounts, Tokens: tokens, Bearers: s.bearers,
-		Audit: s.audit, Guesses: i.Store, Secret: secret, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
+		Store: i.Store.Accounts, Sessions: i.Store.Sessions, Units: i.Store, Directory: s.accounts, Tokens: tokens, Bearers: s.bearers,
+		Audit: s.audit, Guesses: i.Store.Guesses, Secret: secret, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	}
 	if i.Engine.Shared() {
-		o.Clock = i.Store.Clock
+		o.Clock = i.Store.Guesses.Clock
 	}
 	s.logins = account.NewLoginService(o)
 	return nil

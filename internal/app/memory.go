@@ -24,7 +24,7 @@ func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, dep
 	}
 	s.receipts = auth.NewReceiptKey(secret)
 	s.memories = memory.NewService(memory.Options{
-		Store: i.Store, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Events: s.events, Journal: erasures{i.Store, s.lookup},
+		Store: i.Store.Memories, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Events: s.events, Journal: erasures{i.Store, s.lookup},
 		Alone: !i.Engine.Shared(), MaxMemories: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
 		SealAnswerWith: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
@@ -51,7 +51,7 @@ func (s *services) dropped(ctx context.Context, workspaceID string, subject memo
 	if !s.instance.Engine.Shared() {
 		return nil
 	}
-	number, err := s.instance.Store.TellDestroyed(ctx, workspaceID, subject)
+	number, err := s.instance.Store.News.TellDestroyed(ctx, workspaceID, subject)
 	if err != nil || s.peers == nil {
 		return err
 	}
@@ -75,11 +75,11 @@ type erasures struct {
 
 // SubjectErased implements memory.Journal.
 func (e erasures) SubjectErased(ctx context.Context, workspaceID string, subject memory.Hash, generation int64, at time.Time) error {
-	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
+	if err := e.store.Idempotency.DropAnswers(ctx, workspaceID, subject); err != nil {
 		return err
 	}
 	is := func(name string) bool { return e.lookup.Subject(workspaceID, name) == subject }
-	if err := e.store.ForgetBoundSubject(ctx, workspaceID, is); err != nil {
+	if err := e.store.APIKeys.ForgetBoundSubject(ctx, workspaceID, is); err != nil {
 		return err
 	}
 	return e.store.Journal.Append(backup.SubjectEntry(workspaceID, subject, generation, at))
@@ -87,12 +87,12 @@ func (e erasures) SubjectErased(ctx context.Context, workspaceID string, subject
 
 // MemoriesExpired implements memory.Journal.
 func (e erasures) MemoriesExpired(ctx context.Context, workspaceID string, subject memory.Hash) error {
-	return e.store.DropAnswers(ctx, workspaceID, subject)
+	return e.store.Idempotency.DropAnswers(ctx, workspaceID, subject)
 }
 
 // MemoriesErased implements memory.Journal.
 func (e erasures) MemoriesErased(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, at time.Time) error {
-	if err := e.store.DropAnswers(ctx, workspaceID, subject); err != nil {
+	if err := e.store.Idempotency.DropAnswers(ctx, workspaceID, subject); err != nil {
 		return err
 	}
 	return e.store.Journal.Append(backup.MemoriesEntry(workspaceID, subject, ids, at))

@@ -32,11 +32,11 @@ func makeOlder(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	st := store.New(engine)
-	rows, err := st.AuditRowsAfter(t.Context(), "main", 0, 1_000_000)
+	rows, err := st.Audit.AuditRowsAfter(t.Context(), "main", 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.InstanceID(t.Context())
+	id, err := st.Secrets.InstanceID(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

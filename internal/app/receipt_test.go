@@ -155,7 +155,7 @@ func secretsOf(t *testing.T, dir string) *seal.Secrets {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets, err := seal.Open(t.Context(), store.New(view), master, false)
+	secrets, err := seal.Open(t.Context(), store.New(view).Secrets, master, false)
 	if err != nil {
 		t.Fatal(err)
 	}

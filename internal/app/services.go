@@ -125,7 +125,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		return nil, err
 	}
 	s.audit = audit.NewLog(audit.Options{
-		Store: i.Store, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log), Keyed: i.Secrets.Authenticates(),
+		Store: i.Store.Audit, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log), Keyed: i.Secrets.Authenticates(),
 		Checkpoints: instance.CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
 			return i.Engine.Alone(ctx, "audit reads", fn)
@@ -149,13 +149,13 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		return nil, err
 	}
 	s.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
-	s.usage = usage.NewRecorder(i.Store, deps.Now, deps.Log)
-	s.accounts = account.NewDirectory(i.Store, tiers, s.usage, deps.Now)
+	s.usage = usage.NewRecorder(i.Store.Usage.Counters, deps.Now, deps.Log)
+	s.accounts = account.NewDirectory(i.Store.Accounts, tiers, s.usage, deps.Now)
 	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))
-	s.keys = apikey.NewDirectory(i.Store, hasher, s.accounts, s.usage, deps.Now)
+	s.keys = apikey.NewDirectory(i.Store.APIKeys, hasher, s.accounts, s.usage, deps.Now)
 	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	s.indexer = search.NewIndexer(search.IndexerOptions{
-		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
+		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
 		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: s.shares.Background,
 	})
 	s.assembleIdempotency(deps)
@@ -167,7 +167,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		return nil, err
 	}
 	s.people = account.NewService(account.Options{
-		Store: i.Store, Units: i.Store, Directory: s.accounts, Audit: s.audit, Sessions: s.logins, Hashing: s.logins,
+		Store: i.Store.Accounts, Units: i.Store, Directory: s.accounts, Audit: s.audit, Sessions: s.logins, Hashing: s.logins,
 		Anonymous: s.addresses.Allow, Changed: func(string) { s.memories.WakeBackfill() }, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
 	})
 	pending, err := instance.OpenPendingRevocations(cfg.Data, i.Binding)
@@ -175,7 +175,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		deps.Log.Warn("preallocating room for pending revocations failed", "error", err)
 	}
 	s.apiKeys = apikey.NewService(apikey.Options{
-		Store: i.Store, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store, Reports: i.Store,
+		Store: i.Store.APIKeys, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store.Usage.Counters, Reports: i.Store.Usage.Counters,
 		Audit: s.audit, Events: s.events, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
 	s.assembleQuotaWatch(deps)
@@ -184,7 +184,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		background = nil // the database does the work
 	}
 	s.documents = document.NewService(document.Options{
-		Store: i.Store, Units: i.Store, Events: s.events, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Stored: s.indexer.Record, Pace: s.indexer.Pace,
+		Store: i.Store.Documents, Units: i.Store, Events: s.events, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Stored: s.indexer.Record, Pace: s.indexer.Pace,
 		Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
@@ -193,16 +193,17 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		return nil, err
 	}
 	s.search = search.NewService(s.indexer, s.cursors, s.shares, deps.Now)
-	s.callers = lifecycle.NewCallers(i.Store, deps.Now, deps.Log)
+	s.callers = lifecycle.NewCallers(i.Store.Usage.Callers, deps.Now, deps.Log)
 	s.releases = lifecycle.NewService(lifecycle.Options{
-		Store: i.Store, History: i.Store, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit, Events: s.events,
+		Store: i.Store.Versions, History: i.Store.Versions, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit, Events: s.events,
 		PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Newest: deps.newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
 		AllowBackdating: cfg.Lifecycle.AllowBackdating, Thresholds: lifecycle.Thresholds(cfg.Lifecycle.Traffic), EachUse: s.eachUse,
 		Now: deps.Now, Log: deps.Log,
 	})
-	s.requests = analytics.NewLog(i.Store, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
+	s.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
 	s.analytics = analytics.NewService(analytics.Options{
-		Store: i.Store, Accounts: s.accounts, Keys: s.keys, Limiter: s.limiter, Log: s.requests, Flush: s.callers.Flush, Now: deps.Now,
+		Usage: i.Store.Usage.Counters, Requests: i.Store.Usage.Requests, Calls: i.Store.Usage.Callers,
+		Accounts: s.accounts, Keys: s.keys, Limiter: s.limiter, Log: s.requests, Flush: s.callers.Flush, Now: deps.Now,
 	})
 	s.snapshots = newSnapshots(s, cfg, deps)
 	s.assemblePeers(cfg, deps)
@@ -274,7 +275,7 @@ func (s *services) load(ctx context.Context, local bool) error {
 // eachUse calls fn with the authenticated requests of a range of time, for the traffic check of a version.
 func (s *services) eachUse(ctx context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
 	q := usage.CellQuery{From: from, To: to, Step: 24 * time.Hour}
-	return s.instance.Store.EachCell(ctx, q, func(c *usage.Cell) error {
+	return s.instance.Store.Usage.Counters.EachCell(ctx, q, func(c *usage.Cell) error {
 		if c.WorkspaceID == "" || c.Version == 0 { // requests to other services, which reported them, have no version
 			return nil
 		}

@@ -90,7 +90,7 @@ func measureWrites(b *testing.B, open func(b *testing.B) *bundle) {
 		s := open(b).store
 		measure("Raw", "", b, func(i int64) error {
 			return s.Run(b.Context(), func(ctx context.Context) error {
-				_, err := s.PutDocument(ctx, "wsp_a", &document.Document{ID: fmt.Sprint("d", i), Text: sentence(i)}, document.Put{})
+				_, err := s.Documents.PutDocument(ctx, "wsp_a", &document.Document{ID: fmt.Sprint("d", i), Text: sentence(i)}, document.Put{})
 				return err
 			})
 		})
@@ -101,7 +101,7 @@ func measureWrites(b *testing.B, open func(b *testing.B) *bundle) {
 			s := open(b).store
 			measure(row, "", b, func(i int64) error {
 				r := bareRow(i, subjects)
-				return s.Run(b.Context(), func(ctx context.Context) error { return s.InsertMemories(ctx, "wsp_a", []*memory.Row{r}) })
+				return s.Run(b.Context(), func(ctx context.Context) error { return s.Memories.InsertMemories(ctx, "wsp_a", []*memory.Row{r}) })
 			})
 		})
 		name := fmt.Sprint(subjects, "Subjects")

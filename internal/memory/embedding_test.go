@@ -88,7 +88,7 @@ func (b *bundle) withModel(name string, m *model) *bundle {
 	return b.with(func(o *memory.Options) {
 		o.Embeddings = &memory.Embeddings{
 			Client: embedding.NewClient(embedding.Options{
-				Encoder: m, Model: name, DailyTexts: 10_000, Count: b.store.CountEmbedded, Now: b.now, Log: slog.New(slog.DiscardHandler),
+				Encoder: m, Model: name, DailyTexts: 10_000, Count: b.store.Memories.CountEmbedded, Now: b.now, Log: slog.New(slog.DiscardHandler),
 				After: func(time.Duration) <-chan time.Time { return nil },
 			}),
 			Uses:       func(workspaceID string) bool { return workspaceID == "wsp_a" },
@@ -177,7 +177,7 @@ func TestVectorsOfAnEndpointFindMemories(t *testing.T) {
 		if m.timesSent(text) != 1 || m.timesSent(german[5]) != 1 {
 			t.Errorf("texts were sent again: %v", m.sent)
 		}
-		progress, err := b.store.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
+		progress, err := b.store.Memories.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
 		noError(t, err)
 		if progress != (memory.EmbeddingProgress{Subjects: 1, Memories: 12}) {
 			t.Errorf("the progress is %+v", progress)
@@ -236,7 +236,7 @@ func TestSubjectFilledTwiceAtOnceIsComplete(t *testing.T) {
 		}
 		noError(t, e.Backfill(t.Context()))
 		noError(t, e.Backfill(t.Context()))
-		progress, err := b.store.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
+		progress, err := b.store.Memories.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
 		noError(t, err)
 		if progress != (memory.EmbeddingProgress{Subjects: 1, Memories: 2}) || m.timesSent(german[1]) != 1 {
 			t.Errorf("the progress is %+v, and the memory was sent %d times", progress, m.timesSent(german[1]))
@@ -273,7 +273,7 @@ func TestVectorsAreErasedWithTheirMemories(t *testing.T) {
 		c := carve(t, b)
 		keys := c.keys(ids[0], ids[1], expiring)
 		sealed := [][]byte{}
-		rows, err := b.store.MemoryVectors(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1, -1, "m/211")
+		rows, err := b.store.Memories.MemoryVectors(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1, -1, "m/211")
 		noError(t, err)
 		for _, r := range rows {
 			if slices.Contains([]string{ids[0], ids[1], expiring}, r.MemoryID) {
@@ -321,7 +321,7 @@ func TestErasedWhileItsVectorIsMade(t *testing.T) {
 			}
 		}
 		noError(t, e.Backfill(t.Context()))
-		rows, err := b.store.MemoryVectors(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1, -1, "m/211")
+		rows, err := b.store.Memories.MemoryVectors(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1, -1, "m/211")
 		noError(t, err)
 		for _, r := range rows { // the next look finds what has changed
 			if r.MemoryID == ids[0] || r.MemoryID == ids[1] && r.Revision != 2 {
@@ -454,7 +454,7 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 		m := &model{}
 		e := b.withModel("m", m).with(func(o *memory.Options) {
 			o.Embeddings.Client = embedding.NewClient(embedding.Options{
-				Encoder: m, Model: "m", DailyTexts: 20, Count: b.store.CountEmbedded, Now: b.now, Log: slog.New(slog.DiscardHandler),
+				Encoder: m, Model: "m", DailyTexts: 20, Count: b.store.Memories.CountEmbedded, Now: b.now, Log: slog.New(slog.DiscardHandler),
 				Workspaces: func() int { return 2 }, After: func(time.Duration) <-chan time.Time { return nil },
 			})
 			o.Embeddings.Uses = func(string) bool { return true }

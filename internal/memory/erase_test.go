@@ -62,16 +62,16 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 		if _, err := b.keys.Find(t.Context(), "wsp_a", hash, 1); !errors.Is(err, seal.ErrDestroyed) {
 			t.Errorf("the key is there: %v", err)
 		}
-		rows, err := b.store.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
+		rows, err := b.store.Memories.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
 		noError(t, err)
-		older, err := b.store.MemoryRevisions(t.Context(), "wsp_a", []string{m.ID}, 0, 0)
+		older, err := b.store.Memories.MemoryRevisions(t.Context(), "wsp_a", []string{m.ID}, 0, 0)
 		noError(t, err)
-		row, err := b.store.MemorySubject(t.Context(), "wsp_a", hash)
+		row, err := b.store.Memories.MemorySubject(t.Context(), "wsp_a", hash)
 		noError(t, err)
 		if len(rows)+len(older) != 0 || row.SealedID != nil || row.Generation != 2 || row.ErasedAt == nil {
 			t.Errorf("left are %v %v and %+v", rows, older, row)
 		}
-		erased, err := b.store.ErasedMemories(t.Context(), "wsp_a", hash, 1)
+		erased, err := b.store.Memories.ErasedMemories(t.Context(), "wsp_a", hash, 1)
 		noError(t, err)
 		if len(erased) != 0 {
 			t.Errorf("tombstones name the subject: %v", erased)
@@ -161,7 +161,7 @@ func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
 				}
 				_, err = b.EraseSubject(t.Context(), anna, subject)
 				wantCode(t, err, problem.CodeNotFound)
-				left, err := b.store.Erasures(t.Context())
+				left, err := b.store.Memories.Erasures(t.Context())
 				noError(t, err)
 				if _, err := b.keys.Find(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", subject), 1); !errors.Is(err, seal.ErrDestroyed) || len(left) != 0 {
 					t.Errorf("the key: %v, under way are %v", err, left)
@@ -273,10 +273,10 @@ func TestWritersRaceAnErasure(t *testing.T) {
 			})
 			all.Wait()
 			hash := b.lookup.Subject("wsp_a", subject)
-			row, err := b.store.MemorySubject(t.Context(), "wsp_a", hash)
+			row, err := b.store.Memories.MemorySubject(t.Context(), "wsp_a", hash)
 			noError(t, err)
 			list := b.list(t, anna, memory.Filter{SubjectID: subject})
-			rows, err := b.store.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Subject: hash, Now: b.now(), Limit: 100})
+			rows, err := b.store.Memories.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Subject: hash, Now: b.now(), Limit: 100})
 			noError(t, err)
 			if row.Generation != 2 || row.Memories != int64(len(list)) || len(rows) != len(list) {
 				t.Errorf("round %d: %+v, %d rows and %d memories", round, row, len(rows), len(list))
@@ -289,7 +289,7 @@ func TestWritersRaceAnErasure(t *testing.T) {
 			if _, err := other.keys.Find(t.Context(), "wsp_a", hash, 1); !errors.Is(err, seal.ErrDestroyed) {
 				t.Errorf("the old key: %v", err)
 			}
-			n, err := b.store.MemoryCount(t.Context(), "wsp_a")
+			n, err := b.store.Memories.MemoryCount(t.Context(), "wsp_a")
 			noError(t, err)
 			if all := b.list(t, anna, memory.Filter{Limit: 1000}); int64(len(all)) != n {
 				t.Errorf("round %d: %d memories, counted are %d", round, len(all), n)
@@ -376,7 +376,7 @@ func TestBatchesOfTheSameSubjectsDoNotLockEachOther(t *testing.T) {
 			})
 		}
 		all.Wait()
-		n, err := b.store.MemoryCount(t.Context(), "wsp_a")
+		n, err := b.store.Memories.MemoryCount(t.Context(), "wsp_a")
 		noError(t, err)
 		if n != 6*4*30 {
 			t.Errorf("%d memories, want %d", n, 6*4*30)

@@ -230,7 +230,7 @@ func TestExportDuringAChangeCanBeImported(t *testing.T) {
 			noError(t, err)
 		}
 		change("two")
-		s := &beforeRevisions{Store: b.store, before: func([]string) { change("three") }}
+		s := &beforeRevisions{Store: b.store.Memories, before: func([]string) { change("three") }}
 		out := b.with(func(o *memory.Options) { o.Store = s }).export(t, anna, "ada")
 		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
 		noError(t, err)
@@ -258,7 +258,7 @@ func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
 	counts, err := b.Import(t.Context(), anna, lines(list...), true)
 	noError(t, err)
 	wantImported(t, counts, memory.Imported{Received: 8, Created: 8})
-	s := &beforeRevisions{Store: b.store}
+	s := &beforeRevisions{Store: b.store.Memories}
 	out := b.with(func(o *memory.Options) { o.Store = s }).export(t, anna, "ada")
 	for _, m := range out {
 		if len(m.History) != 99 {

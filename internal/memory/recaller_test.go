@@ -408,7 +408,7 @@ func (s *afterSubject) MemorySubject(ctx context.Context, workspaceID string, su
 
 func TestRecallDuringAnErasureFindsWhatIsNew(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
-		s := &afterSubject{Store: b.store}
+		s := &afterSubject{Store: b.store.Memories}
 		reading := recalling(b).with(func(o *memory.Options) { o.Store = s })
 		b.create(t, say("an old lighthouse"))
 		s.after = func() {

@@ -38,7 +38,7 @@ func carve(t *testing.T, b *bundle) *carved {
 // keys reads the own keys of memories.
 func (c *carved) keys(ids ...string) (keys [][]byte) {
 	c.t.Helper()
-	rows, err := c.b.store.MemoriesByID(c.t.Context(), "wsp_a", ids)
+	rows, err := c.b.store.Memories.MemoriesByID(c.t.Context(), "wsp_a", ids)
 	noError(c.t, err)
 	for _, r := range rows {
 		keys = append(keys, r.OwnKey)

@@ -336,7 +336,7 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 		wantCode(t, b.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
 
 		noError(t, b.Sweep(t.Context(), b.now()))
-		rows, err := b.store.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
+		rows, err := b.store.Memories.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
 		noError(t, err)
 		if len(rows) != 0 {
 			t.Error("the sweep left it")
@@ -437,7 +437,7 @@ func TestMemoriesWithoutADataKeyExpire(t *testing.T) {
 		noError(t, b.keys.Destroy(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1))
 		b.pass(time.Minute)
 		noError(t, b.Sweep(t.Context(), b.now()))
-		rows, err := b.store.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
+		rows, err := b.store.Memories.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
 		noError(t, err)
 		if len(rows) != 0 {
 			t.Error("the memory is still there")

@@ -120,18 +120,18 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 	t.Helper()
 	b := &bundle{store: store.New(engine), engine: engine, dir: dir, clock: &atomic.Int64{}, max: &atomic.Int64{}, maxBytes: &atomic.Pointer[int64]{}, journal: &journal{}}
 	b.clock.Store(noon.UnixMicro())
-	secrets, err := seal.Open(t.Context(), b.store, master, fresh)
+	secrets, err := seal.Open(t.Context(), b.store.Secrets, master, fresh)
 	noError(t, err)
 	secret, err := secrets.Ensure(t.Context(), seal.LookupSecret)
 	noError(t, err)
 	b.lookup = seal.NewLookup(secret)
-	b.keys = seal.NewSubjects(seal.SubjectsOptions{Store: b.store, Secrets: secrets, Now: b.now})
+	b.keys = seal.NewSubjects(seal.SubjectsOptions{Store: b.store.SubjectKeys, Secrets: secrets, Now: b.now})
 	b.log = audit.NewLog(audit.Options{
-		Store: b.store, Units: b.store, Chain: id.New("chn"), Secret: make([]byte, 32),
+		Store: b.store.Audit, Units: b.store, Chain: id.New("chn"), Secret: make([]byte, 32),
 		Checkpoints: filepath.Join(t.TempDir(), "audit.checkpoints"), Random: rand.Reader, Now: b.now, Log: slog.New(slog.DiscardHandler),
 	})
 	b.options = memory.Options{
-		Store: b.store, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
+		Store: b.store.Memories, Units: b.store, Keys: b.keys, Lookup: b.lookup, Audit: b.log, Journal: b.journal,
 		Alone: !engine.Shared(), MaxMemories: func(string) *int64 { return b.most() }, MaxBytes: func(string) *int64 { return b.maxBytes.Load() },
 		Sign: func(payload []byte) (string, error) { return base64.RawURLEncoding.EncodeToString(payload), nil },
 		SealAnswerWith: func(_ context.Context, workspaceID string, subject memory.Hash, generation int64) {

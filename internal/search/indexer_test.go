@@ -105,7 +105,7 @@ func TestAStopBeforeTheFirstLookIsNoError(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	x := search.NewIndexer(search.IndexerOptions{Dir: t.TempDir(), Source: b.store, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	x := search.NewIndexer(search.IndexerOptions{Dir: t.TempDir(), Source: b.store.Documents, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err := x.Run(stopped); err != nil {
 		t.Error(err)
 	}
@@ -235,7 +235,7 @@ func TestASearchFindsWhatIsOnlyRecorded(t *testing.T) {
 	b.text("a", "stone")
 	b.find(search.Request{Query: "stone"})
 	d := document.Document{ID: "b", Collection: "default", Text: "stone", CreatedAt: time.Now(), UpdatedAt: time.Now()}
-	_, err := b.store.PutDocument(t.Context(), workspace, &d, document.Put{})
+	_, err := b.store.Documents.PutDocument(t.Context(), workspace, &d, document.Put{})
 	must(t, err)
 	b.indexer.Record(workspace, d.Change)
 	if got := b.find(search.Request{Query: "stone"}).Total; got != 2 {

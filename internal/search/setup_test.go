@@ -81,7 +81,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	b := &bundle{t: t, store: store.New(engine), dir: dir + "/index", clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	o := search.IndexerOptions{Dir: b.dir, Source: b.store, Log: log, Now: time.Now, Wait: 30 * time.Second} // a busy machine is no failure
+	o := search.IndexerOptions{Dir: b.dir, Source: b.store.Documents, Log: log, Now: time.Now, Wait: 30 * time.Second} // a busy machine is no failure
 	if change != nil {
 		change(&o)
 	}
@@ -89,7 +89,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), nil, time.Now)
 	made := 0
 	b.documents = document.NewService(document.Options{
-		Store: b.store, Units: b.store, Changed: b.indexer.Notify, Stored: b.indexer.Record,
+		Store: b.store.Documents, Units: b.store, Changed: b.indexer.Notify, Stored: b.indexer.Record,
 		Max:      func(string) *int64 { return nil },
 		MaxBytes: func(string) *int64 { return nil },
 		Now:      func() time.Time { return b.clock },

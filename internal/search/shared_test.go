@@ -29,7 +29,7 @@ type another struct {
 func (b *bundle) another(change func(*search.IndexerOptions)) *another {
 	b.t.Helper()
 	o := search.IndexerOptions{
-		Dir: b.t.TempDir(), Source: b.store, Log: slog.New(slog.DiscardHandler), Now: time.Now, Wait: 30 * time.Second, Shared: true,
+		Dir: b.t.TempDir(), Source: b.store.Documents, Log: slog.New(slog.DiscardHandler), Now: time.Now, Wait: 30 * time.Second, Shared: true,
 	}
 	if change != nil {
 		change(&o)
@@ -168,7 +168,7 @@ func TestASearchWhoseSourceDoesNotAnswerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.text("a", "stone")
-	source := &asking{Source: b.store, hold: make(chan struct{})}
+	source := &asking{Source: b.store.Documents, hold: make(chan struct{})}
 	a := b.another(func(o *search.IndexerOptions) { o.Source, o.Wait = source, 50*time.Millisecond })
 	for _, refuses := range []bool{false, true} {
 		source.refuses.Store(refuses)
@@ -188,7 +188,7 @@ func TestASearchWhoseSourceDoesNotAnswerIsUnavailable(t *testing.T) {
 func TestALookBringsInWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	source := &asking{Source: b.store, looked: make(chan struct{}, 1), read: make(chan struct{}, 1)}
+	source := &asking{Source: b.store.Documents, looked: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
 	<-source.looked // at the start
 	for range 3 {
@@ -206,7 +206,7 @@ func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
 		_, _, err := b.documents.Put(t.Context(), fmt.Sprintf("wsp_%d", i), "a", document.Fields{Text: "stone"}, document.Condition{})
 		must(t, err)
 	}
-	source := &asking{Source: b.store}
+	source := &asking{Source: b.store.Documents}
 	source.refuses.Store(true)
 	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
 	if n := a.indexer.Awaited(); n != -1 {
@@ -227,13 +227,13 @@ func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
 		t.Run(fmt.Sprint("look ", look), func(t *testing.T) {
 			t.Parallel()
 			source := &swapped{}
-			source.set(ahead.store)
+			source.set(ahead.store.Documents)
 			looked := &asking{Source: source, looked: make(chan struct{}, 1)}
 			a := ahead.another(func(o *search.IndexerOptions) { o.Source = looked })
 			if got := a.ids(t, "stone"); len(got) != 3 {
 				t.Fatalf("found %v, want three", got)
 			}
-			source.set(behind.store)
+			source.set(behind.store.Documents)
 			if look {
 				<-looked.looked
 				must(t, a.indexer.Look(t.Context()))

@@ -10,8 +10,14 @@ import (
 	"keepsake/internal/store/cluster"
 )
 
+// Accounts stores workspaces, users and changed tiers.
+type Accounts struct {
+	main *DB
+	news *News
+}
+
 // Initialised reports whether the first start was completed: whether there is a workspace.
-func (s *Store) Initialised(ctx context.Context) (bool, error) {
+func (s *Accounts) Initialised(ctx context.Context) (bool, error) {
 	var is bool
 	err := s.main.In(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM workspace)`).Scan(&is)
 	if err != nil {
@@ -21,7 +27,7 @@ func (s *Store) Initialised(ctx context.Context) (bool, error) {
 }
 
 // CreateWorkspace implements account.Store.
-func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error {
+func (s *Accounts) CreateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision)
@@ -33,18 +39,18 @@ func (s *Store) CreateWorkspace(ctx context.Context, w *account.Workspace) error
 		if n == 0 {
 			return problem.Conflicts("A workspace with this ID already exists.")
 		}
-		s.announce(ctx, cluster.Workspace, w.ID)
+		s.news.announce(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
 
 // Workspaces implements account.Store.
-func (s *Store) Workspaces(ctx context.Context) ([]account.Workspace, error) {
+func (s *Accounts) Workspaces(ctx context.Context) ([]account.Workspace, error) {
 	return s.workspaces(ctx, `ORDER BY id`)
 }
 
 // ListWorkspaces implements account.Store.
-func (s *Store) ListWorkspaces(ctx context.Context, before string, limit int) ([]account.Workspace, error) {
+func (s *Accounts) ListWorkspaces(ctx context.Context, before string, limit int) ([]account.Workspace, error) {
 	if before == "" {
 		return s.workspaces(ctx, `ORDER BY id DESC LIMIT $1`, limit)
 	}
@@ -52,7 +58,7 @@ func (s *Store) ListWorkspaces(ctx context.Context, before string, limit int) ([
 }
 
 // Workspace implements account.Store.
-func (s *Store) Workspace(ctx context.Context, id string) (*account.Workspace, error) {
+func (s *Accounts) Workspace(ctx context.Context, id string) (*account.Workspace, error) {
 	list, err := s.workspaces(ctx, `WHERE id = $1`, id)
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func (s *Store) Workspace(ctx context.Context, id string) (*account.Workspace, e
 	return &list[0], nil
 }
 
-func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]account.Workspace, error) {
+func (s *Accounts) workspaces(ctx context.Context, which string, args ...any) ([]account.Workspace, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, name, tier, operator, suspended, embeddings, created_at, revision FROM workspace `+which, args...)
 	if err != nil {
@@ -87,7 +93,7 @@ func (s *Store) workspaces(ctx context.Context, which string, args ...any) ([]ac
 }
 
 // UpdateWorkspace implements account.Store.
-func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
+func (s *Accounts) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE workspace SET name = $1, tier = $2, suspended = $3, embeddings = $4, revision = $5 WHERE id = $6 AND revision = $7`,
@@ -98,13 +104,13 @@ func (s *Store) UpdateWorkspace(ctx context.Context, w *account.Workspace) error
 		if n == 0 {
 			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM workspace WHERE id = $1)`, w.ID)
 		}
-		s.announce(ctx, cluster.Workspace, w.ID)
+		s.news.announce(ctx, cluster.Workspace, w.ID)
 		return nil
 	})
 }
 
 // missingOrStale returns why no row of a known revision could be changed.
-func (s *Store) missingOrStale(ctx context.Context, exists, id string) error {
+func (s *Accounts) missingOrStale(ctx context.Context, exists, id string) error {
 	var there bool
 	if err := s.main.In(ctx).QueryRow(ctx, exists, id).Scan(&there); err != nil {
 		return fmt.Errorf("read whether %s exists: %w", id, err)

@@ -17,8 +17,15 @@ import (
 	"keepsake/internal/store/cluster"
 )
 
+// APIKeys stores API keys.
+type APIKeys struct {
+	main     *DB
+	news     *News
+	bindings Bindings // nil: names are neither sealed nor opened
+}
+
 // CreateAPIKey implements apikey.Store.
-func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max *int64) error {
+func (s *APIKeys) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max *int64) error {
 	row, err := apiKeyRowOf(k)
 	if err != nil {
 		return err
@@ -43,13 +50,13 @@ func (s *Store) CreateAPIKey(ctx context.Context, k *apikey.APIKey, max *int64) 
 			row.metadata, row.created, k.CreatedBy, row.updated, row.disabled, row.revoked, k.RevokeReason, k.Revision); err != nil {
 			return fmt.Errorf("add key %s: %w", k.ID, err)
 		}
-		s.announce(ctx, cluster.APIKey, k.ID)
+		s.news.announce(ctx, cluster.APIKey, k.ID)
 		return s.addAPIKeySecrets(ctx, k)
 	})
 }
 
 // CountAPIKeys implements apikey.Store.
-func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error) {
+func (s *APIKeys) CountAPIKeys(ctx context.Context, workspaceID string, now time.Time) (int64, error) {
 	q := s.main.In(ctx)
 	// Concurrent writers wait for the row of the workspace.
 	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
@@ -66,7 +73,7 @@ func (s *Store) CountAPIKeys(ctx context.Context, workspaceID string, now time.T
 }
 
 // UpdateAPIKey implements apikey.Store.
-func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
+func (s *APIKeys) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 	row, err := apiKeyRowOf(k)
 	if err != nil {
 		return err
@@ -85,7 +92,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 			return fmt.Errorf("change key %s: %w", k.ID, err)
 		}
 		if n == 1 {
-			s.announce(ctx, cluster.APIKey, k.ID)
+			s.news.announce(ctx, cluster.APIKey, k.ID)
 			return s.replaceAPIKeySecrets(ctx, k)
 		}
 		var there bool
@@ -101,7 +108,7 @@ func (s *Store) UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error {
 }
 
 // replaceAPIKeySecrets removes the secrets that a key no longer has, and adds the others.
-func (s *Store) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
+func (s *APIKeys) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 	args := []any{k.ID}
 	var kept []string
 	for i, secret := range k.Secrets {
@@ -115,7 +122,7 @@ func (s *Store) replaceAPIKeySecrets(ctx context.Context, k *apikey.APIKey) erro
 }
 
 // addAPIKeySecrets adds the secrets of a key. Of existing ones it changes only the end of their validity.
-func (s *Store) addAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
+func (s *APIKeys) addAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 	for _, secret := range k.Secrets {
 		if _, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO api_key_secret (key_id, hash, hint, created_at, valid_until) VALUES ($1, $2, $3, $4, $5)
@@ -128,7 +135,7 @@ func (s *Store) addAPIKeySecrets(ctx context.Context, k *apikey.APIKey) error {
 }
 
 // APIKey implements apikey.Store.
-func (s *Store) APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error) {
+func (s *APIKeys) APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error) {
 	k, err := s.apiKey(ctx, `k.workspace_id = $1 AND k.id = $2`, workspaceID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
@@ -137,7 +144,7 @@ func (s *Store) APIKey(ctx context.Context, workspaceID, id string) (*apikey.API
 }
 
 // APIKeyBySecret implements apikey.Store.
-func (s *Store) APIKeyBySecret(ctx context.Context, hash [32]byte) (*apikey.APIKey, error) {
+func (s *APIKeys) APIKeyBySecret(ctx context.Context, hash [32]byte) (*apikey.APIKey, error) {
 	k, err := s.apiKey(ctx, `k.id = (SELECT key_id FROM api_key_secret WHERE hash = $1)`, hash[:])
 	if err != nil {
 		return nil, fmt.Errorf("read key by its secret: %w", err)
@@ -145,7 +152,7 @@ func (s *Store) APIKeyBySecret(ctx context.Context, hash [32]byte) (*apikey.APIK
 	return k, nil
 }
 
-func (s *Store) apiKey(ctx context.Context, where string, args ...any) (*apikey.APIKey, error) {
+func (s *APIKeys) apiKey(ctx context.Context, where string, args ...any) (*apikey.APIKey, error) {
 	var found *apikey.APIKey
 	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
 		WHERE `+where+``, args, func(k *apikey.APIKey) error {
@@ -162,7 +169,7 @@ func (s *Store) apiKey(ctx context.Context, where string, args ...any) (*apikey.
 }
 
 // ListAPIKeys implements apikey.Store.
-func (s *Store) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Filter) ([]apikey.APIKey, error) {
+func (s *APIKeys) ListAPIKeys(ctx context.Context, workspaceID string, f apikey.Filter) ([]apikey.APIKey, error) {
 	var c Conditions
 	c.Where(`k.workspace_id = ?`, workspaceID)
 	if err := c.whereState(f.State, Micros(f.Now)); err != nil {
@@ -225,7 +232,7 @@ func (c *Conditions) whereState(state apikey.State, now int64) error {
 }
 
 // EachAPIKey implements apikey.Store.
-func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
+func (s *APIKeys) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
 	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
 		WHERE k.revoked_at IS NULL ORDER BY k.id`, nil, fn)
 	if err != nil {
@@ -235,7 +242,7 @@ func (s *Store) EachAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error)
 }
 
 // EachEndedAPIKey calls fn for every key that was revoked or disabled.
-func (s *Store) EachEndedAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
+func (s *APIKeys) EachEndedAPIKey(ctx context.Context, fn func(k *apikey.APIKey) error) error {
 	err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
 		WHERE k.revoked_at IS NOT NULL OR k.disabled_at IS NOT NULL ORDER BY k.id`, nil, fn)
 	if err != nil {
@@ -277,7 +284,7 @@ const selectAPIKey = `SELECT k.id, k.workspace_id, k.name, k.scopes, k.expires_a
 	k.revoke_reason, k.revision, s.hash, s.hint, s.created_at, s.valid_until`
 
 // eachAPIKey calls fn for every key of a selectAPIKey query. The next call reuses k.
-func (s *Store) eachAPIKey(ctx context.Context, query string, args []any, fn func(k *apikey.APIKey) error) error {
+func (s *APIKeys) eachAPIKey(ctx context.Context, query string, args []any, fn func(k *apikey.APIKey) error) error {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return err
@@ -379,4 +386,23 @@ func clone(k *apikey.APIKey) *apikey.APIKey {
 	c := *k
 	c.Secrets = append([]apikey.Secret(nil), k.Secrets...)
 	return &c
+}
+
+// APIKeysByID reads keys of any workspace by their IDs, for the directory. The next call reuses k.
+func (s *APIKeys) APIKeysByID(ctx context.Context, ids []string, fn func(k *apikey.APIKey) error) error {
+	const atOnce = 200
+	for len(ids) > 0 {
+		some := ids[:min(atOnce, len(ids))]
+		ids = ids[len(some):]
+		var c Conditions
+		for _, id := range some {
+			c.Where(`?`, id)
+		}
+		err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
+			WHERE k.id IN (`+strings.Join(c.all, ", ")+`) ORDER BY k.id`, c.Args, fn)
+		if err != nil {
+			return fmt.Errorf("read keys: %w", err)
+		}
+	}
+	return nil
 }

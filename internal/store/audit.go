@@ -13,8 +13,15 @@ import (
 	"keepsake/internal/govern/audit"
 )
 
+// Audit stores the audit log.
+type Audit struct {
+	main  *DB
+	keys  *DB // of the records of chains
+	names auditNames
+}
+
 // AuditHead implements audit.Store.
-func (s *Store) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
+func (s *Audit) AuditHead(ctx context.Context, chain string) (audit.Head, error) {
 	const query = `SELECT sequence, hash FROM audit_chain WHERE name = $1`
 	head := audit.Head{Chain: chain}
 	var hash []byte
@@ -27,7 +34,7 @@ func (s *Store) AuditHead(ctx context.Context, chain string) (audit.Head, error)
 }
 
 // AuditHeads implements audit.Store.
-func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
+func (s *Audit) AuditHeads(ctx context.Context) ([]audit.Head, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `SELECT name, sequence, hash FROM audit_chain ORDER BY name`)
 	if err != nil {
 		return nil, fmt.Errorf("list the heads of audit chains: %w", err)
@@ -50,7 +57,7 @@ func (s *Store) AuditHeads(ctx context.Context) ([]audit.Head, error) {
 }
 
 // AuditChains implements audit.Store.
-func (s *Store) AuditChains(ctx context.Context) ([]string, error) {
+func (s *Audit) AuditChains(ctx context.Context) ([]string, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT name FROM audit_chain UNION SELECT chain FROM audit_log
 		UNION SELECT n.name FROM audit_name n WHERE EXISTS (
@@ -79,7 +86,7 @@ const AuditColumns = `chain, sequence, id, at, workspace_id, actor, action, targ
 	request_id, previous_hash, hash`
 
 // AppendAuditRows implements audit.Store.
-func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
+func (s *Audit) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 	last := rows[len(rows)-1]
 	a := &AuditAppend{Chain: last.Chain, After: rows[0].Sequence - 1, Last: last.Sequence, Hash: last.Hash[:]}
 	for _, r := range rows {
@@ -110,7 +117,7 @@ func (s *Store) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 }
 
 // appendAudit appends rows in a transaction.
-func (s *Store) appendAudit(ctx context.Context, a *AuditAppend) (moved bool, err error) {
+func (s *Audit) appendAudit(ctx context.Context, a *AuditAppend) (moved bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO audit_chain (name, sequence, hash) VALUES ($1, $2, $3)
@@ -182,7 +189,7 @@ func auditConditions(f *audit.Filter) *Conditions {
 }
 
 // ListAuditRows implements audit.Store.
-func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
+func (s *Audit) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error) {
 	// Reads come first, because they can be removed between the two statements: their removal is then in the rows of changes.
 	var reads []*audit.Row
 	if !f.Changes && (f.Action == "" || f.Action.IsRead()) {
@@ -201,7 +208,7 @@ func (s *Store) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 }
 
 // listAuditLog reads rows of audit_log, newest first: changes, and reads of older releases.
-func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
+func (s *Audit) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	c := auditConditions(f)
 	if !f.From.IsZero() {
 		c.Where("at >= ? AND id >= ?", Micros(f.From), audit.FirstID(f.From))
@@ -218,7 +225,7 @@ func (s *Store) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row
 
 // AuditRowsAfter implements audit.Store. It is one statement, so that it reads one snapshot: between two, rows could be added,
 // and a row would seem to be missing.
-func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
+func (s *Audit) AuditRowsAfter(ctx context.Context, chain string, sequence int64, limit int) ([]*audit.Row, error) {
 	return s.auditRows(ctx, `
 		SELECT * FROM (SELECT `+AuditColumns+`, 0 FROM audit_log WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3) c
 		UNION ALL
@@ -234,7 +241,7 @@ func (s *Store) AuditRowsAfter(ctx context.Context, chain string, sequence int64
 }
 
 // RemoveAuditReads implements audit.Store.
-func (s *Store) RemoveAuditReads(ctx context.Context, chain string, first, last int64) error {
+func (s *Audit) RemoveAuditReads(ctx context.Context, chain string, first, last int64) error {
 	err := s.main.Run(ctx, func(ctx context.Context) error {
 		_, err := s.main.In(ctx).Exec(ctx, `
 			DELETE FROM audit_read WHERE place BETWEEN (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $2
@@ -253,7 +260,7 @@ func (s *Store) RemoveAuditReads(ctx context.Context, chain string, first, last 
 }
 
 // AuditRecords implements audit.Store.
-func (s *Store) AuditRecords(ctx context.Context) (map[string][]byte, error) {
+func (s *Audit) AuditRecords(ctx context.Context) (map[string][]byte, error) {
 	rows, err := s.keys.In(ctx).Query(ctx, `SELECT chain, sealed FROM audit_record`)
 	if err != nil {
 		return nil, fmt.Errorf("list audit records: %w", err)
@@ -275,7 +282,7 @@ func (s *Store) AuditRecords(ctx context.Context) (map[string][]byte, error) {
 }
 
 // SaveAuditRecord implements audit.Store.
-func (s *Store) SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error {
+func (s *Audit) SaveAuditRecord(ctx context.Context, chain string, sealed []byte) error {
 	err := s.keys.Run(ctx, func(ctx context.Context) error {
 		_, err := s.keys.In(ctx).Exec(ctx, `
 			INSERT INTO audit_record (chain, sealed) VALUES ($1, $2) ON CONFLICT (chain) DO UPDATE SET sealed = excluded.sealed`,
@@ -288,7 +295,7 @@ func (s *Store) SaveAuditRecord(ctx context.Context, chain string, sealed []byte
 	return nil
 }
 
-func (s *Store) auditRows(ctx context.Context, query string, args ...any) ([]*audit.Row, error) {
+func (s *Audit) auditRows(ctx context.Context, query string, args ...any) ([]*audit.Row, error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list audit rows: %w", err)

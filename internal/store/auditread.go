@@ -46,8 +46,8 @@ func (n *auditNames) put(name string, number int64) {
 }
 
 // auditNumber returns the number of a name. It adds names that have none.
-func (s *Store) auditNumber(ctx context.Context, name string) (number int64, err error) {
-	if number, ok := s.auditNames.get(name); ok {
+func (s *Audit) auditNumber(ctx context.Context, name string) (number int64, err error) {
+	if number, ok := s.names.get(name); ok {
 		return number, nil
 	}
 	err = s.main.Run(ctx, func(ctx context.Context) error {
@@ -55,7 +55,7 @@ func (s *Store) auditNumber(ctx context.Context, name string) (number int64, err
 			const query = `SELECT number FROM audit_name WHERE name = $1`
 			err := s.main.In(ctx).QueryRow(ctx, query, name).Scan(&number)
 			if err == nil {
-				unit.AfterCommit(ctx, func() { s.auditNames.put(name, number) })
+				unit.AfterCommit(ctx, func() { s.names.put(name, number) })
 			}
 			if !errors.Is(err, sql.ErrNoRows) {
 				return err
@@ -85,7 +85,7 @@ type packedRow struct {
 const packedHash = 16
 
 // packAuditRow encodes a read.
-func (s *Store) packAuditRow(ctx context.Context, r *audit.Row) (p packedRow, err error) {
+func (s *Audit) packAuditRow(ctx context.Context, r *audit.Row) (p packedRow, err error) {
 	key, _ := targetKey(r.Target)
 	p = packedRow{at: r.At.UnixMilli(), target: targetColumn(key), body: packRow(r), hash: r.Hash[:packedHash]}
 	for _, n := range []struct {
@@ -104,7 +104,7 @@ func (s *Store) packAuditRow(ctx context.Context, r *audit.Row) (p packedRow, er
 const AuditReadColumns = `place, at, workspace, actor, target, body, hash`
 
 // listAuditReads reads packed rows newest first.
-func (s *Store) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
+func (s *Audit) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	const numberOf = `(SELECT number FROM audit_name WHERE name = ?)`
 	c := &Conditions{}
 	if f.Target != "" {

@@ -21,10 +21,10 @@ const (
 
 // SealBindings makes the store seal and open what API keys are bound to. Call it before the store is used; without it, sealed
 // names are returned sealed.
-func (s *Store) SealBindings(b Bindings) { s.bindings = b }
+func (s *APIKeys) SealBindings(b Bindings) { s.bindings = b }
 
 // bound is how a name is stored.
-func (s *Store) bound(workspaceID, kind, name string) string {
+func (s *APIKeys) bound(workspaceID, kind, name string) string {
 	if s.bindings == nil {
 		return name
 	}
@@ -32,7 +32,7 @@ func (s *Store) bound(workspaceID, kind, name string) string {
 }
 
 // boundTo reads what bound or the previous release wrote.
-func (s *Store) boundTo(workspaceID, kind, text string) string {
+func (s *APIKeys) boundTo(workspaceID, kind, text string) string {
 	if s.bindings == nil || text == "" {
 		return text
 	}
@@ -42,7 +42,7 @@ func (s *Store) boundTo(workspaceID, kind, text string) string {
 // boundKey is what an API key is bound to, as stored.
 type boundKey struct{ id, workspaceID, subject, agent string }
 
-func (s *Store) boundKeys(ctx context.Context, where string, args ...any) (list []boundKey, err error) {
+func (s *APIKeys) boundKeys(ctx context.Context, where string, args ...any) (list []boundKey, err error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, subject_id, agent_id FROM api_key WHERE (subject_id <> '' OR agent_id <> '')`+where, args...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) boundKeys(ctx context.Context, where string, args ...any) (list 
 
 // SealOldBindings seals names that the previous release stored in the clear, and returns the number of keys. It can be
 // interrupted and repeated.
-func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
+func (s *APIKeys) SealOldBindings(ctx context.Context) (n int, err error) {
 	list, err := s.boundKeys(ctx, "")
 	if err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func (s *Store) SealOldBindings(ctx context.Context) (n int, err error) {
 
 // ForgetBoundSubject removes a subject from the records of a workspace's revoked keys. is reports whether a name is that
 // subject.
-func (s *Store) ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error {
+func (s *APIKeys) ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		list, err := s.boundKeys(ctx, ` AND workspace_id = $1 AND revoked_at IS NOT NULL`, workspaceID)
 		if err != nil {

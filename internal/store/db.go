@@ -16,6 +16,15 @@ type DB struct {
 // NewDB returns a DB on a database of an engine.
 func NewDB(d Database, of Engine) *DB { return &DB{Database: d, Dialect: of.Dialect()} }
 
+// EachRow calls do for every row of a query.
+func (d *DB) EachRow(ctx context.Context, query string, args []any, do func(row Row) error) error {
+	rows, err := d.In(ctx).Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return ForEach(rows, do)
+}
+
 // Scrubbed is a Database that can remove deleted data from its files.
 type Scrubbed interface {
 	// Scrub does so for everything that committed transactions deleted. If it fails, the error is problem.Unavailable and

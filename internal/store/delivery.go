@@ -38,7 +38,7 @@ func scanDelivery(row Row) (*event.Delivery, error) {
 }
 
 // Delivery implements event.Store.
-func (s *Store) Delivery(ctx context.Context, webhookID, id string) (*event.Delivery, error) {
+func (s *Events) Delivery(ctx context.Context, webhookID, id string) (*event.Delivery, error) {
 	d, err := scanDelivery(s.main.In(ctx).QueryRow(ctx,
 		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE id = $1 AND webhook_id = $2`, id, webhookID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -51,7 +51,7 @@ func (s *Store) Delivery(ctx context.Context, webhookID, id string) (*event.Deli
 }
 
 // ListDeliveries implements event.Store.
-func (s *Store) ListDeliveries(ctx context.Context, webhookID string, f event.DeliveryFilter) ([]event.Delivery, error) {
+func (s *Events) ListDeliveries(ctx context.Context, webhookID string, f event.DeliveryFilter) ([]event.Delivery, error) {
 	var c Conditions
 	c.Where("webhook_id = ?", webhookID)
 	if f.State != "" {
@@ -70,7 +70,7 @@ func (s *Store) ListDeliveries(ctx context.Context, webhookID string, f event.De
 		`SELECT `+deliveryColumns+` FROM webhook_delivery WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.Arg(f.Limit), c.Args...))
 }
 
-func (*Store) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
+func (*Events) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
@@ -89,7 +89,7 @@ func (*Store) deliveriesOf(rows Rows, err error) ([]event.Delivery, error) {
 }
 
 // DueWebhooks implements event.Store. It looks at one delivery of each webhook.
-func (s *Store) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]event.Due, error) {
+func (s *Events) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]event.Due, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, slow, failures FROM (
 			SELECT t.*, row_number() OVER (PARTITION BY t.poor ORDER BY t.turn, t.due, t.id) AS place FROM (
@@ -121,7 +121,7 @@ func (s *Store) DueWebhooks(ctx context.Context, now time.Time, limit int) ([]ev
 }
 
 // OverloadedWebhooks implements event.Store. It reads at most most entries of an index for each webhook.
-func (s *Store) OverloadedWebhooks(ctx context.Context, most, late int, since time.Time) (list []string, err error) {
+func (s *Events) OverloadedWebhooks(ctx context.Context, most, late int, since time.Time) (list []string, err error) {
 	const pending = `FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL`
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT w.id FROM webhook w WHERE w.disabled_at IS NULL
@@ -145,7 +145,7 @@ func (s *Store) OverloadedWebhooks(ctx context.Context, most, late int, since ti
 }
 
 // Backlog implements event.Store. It looks at the first due delivery of each webhook, and counts entries of an index.
-func (s *Store) Backlog(ctx context.Context, max int) (event.Backlog, error) {
+func (s *Events) Backlog(ctx context.Context, max int) (event.Backlog, error) {
 	var b event.Backlog
 	var oldest *int64
 	err := s.main.In(ctx).QueryRow(ctx, `
@@ -167,7 +167,7 @@ func (s *Store) Backlog(ctx context.Context, max int) (event.Backlog, error) {
 
 // ClaimDeliveries implements event.Store. A process that waited for the row of another one checks due_at again, so a delivery is
 // claimed once.
-func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, now, until time.Time, limit int) (*event.Webhook, []event.Delivery, error) {
+func (s *Events) ClaimDeliveries(ctx context.Context, webhookID, claim string, now, until time.Time, limit int) (*event.Webhook, []event.Delivery, error) {
 	var w *event.Webhook
 	var list []event.Delivery
 	err := s.main.Run(ctx, func(ctx context.Context) (err error) {
@@ -192,7 +192,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, webhookID, claim string, no
 }
 
 // SaveDelivery implements event.Store.
-func (s *Store) SaveDelivery(ctx context.Context, d *event.Delivery, claim string) (saved bool, err error) {
+func (s *Events) SaveDelivery(ctx context.Context, d *event.Delivery, claim string) (saved bool, err error) {
 	attempts, err := json.Marshal(d.Attempts)
 	if err != nil {
 		return false, fmt.Errorf("encode attempts: %w", err)
@@ -217,7 +217,7 @@ func (s *Store) SaveDelivery(ctx context.Context, d *event.Delivery, claim strin
 }
 
 // PruneDeliveries implements event.Store.
-func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+func (s *Events) PruneDeliveries(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		removed = 0
 		for _, which := range []struct {
@@ -246,7 +246,7 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, limit int
 }
 
 // RemoveDeliveries implements event.Store.
-func (s *Store) RemoveDeliveries(ctx context.Context, webhookID string, limit int) (removed int, err error) {
+func (s *Events) RemoveDeliveries(ctx context.Context, webhookID string, limit int) (removed int, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) (err error) {
 		removed, err = s.removeDeliveries(ctx, `webhook_id = $1 LIMIT $2`, webhookID, limit)
 		return err
@@ -255,7 +255,7 @@ func (s *Store) RemoveDeliveries(ctx context.Context, webhookID string, limit in
 }
 
 // removeDeliveries removes deliveries, and the payloads that no other delivery has.
-func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) (removed int, err error) {
+func (s *Events) removeDeliveries(ctx context.Context, where string, args ...any) (removed int, err error) {
 	q := s.main.In(ctx)
 	rows, err := q.Query(ctx, `
 		DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery WHERE `+where+`) RETURNING event_id`, args...)

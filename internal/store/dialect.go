@@ -63,30 +63,3 @@ type AuditAppend struct {
 	Changes [][]any // the values of AuditColumns
 	Reads   [][]any // the values of AuditReadColumns
 }
-
-// statements are the texts of this package that contain a Dialect's parts.
-type statements struct {
-	documentsByID    string
-	fewDocumentsByID string // at most ShortListSize
-	existing         string
-	memoriesByID     string
-	memoriesOf       string
-}
-
-func newStatements(d Dialect) statements {
-	document, byID := d.ByID("document", "d", "d."+ofWorkspace, 2, ListSize)
-	few, byFewIDs := d.ByID("document", "d", "d."+ofWorkspace, 2, ShortListSize)
-	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", "t."+ofWorkspace, 2, ListSize)
-	memory, byMemoryID := d.ByID("memory", "m", "m.workspace_id = $1", 2, ListSize)
-	memoryOf, byMemoryIDOf := d.ByID("memory", "m", "m.workspace_id = $1", 4, ListSize)
-	return statements{
-		documentsByID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
-		fewDocumentsByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
-		existing: `SELECT d.id, true, ` + documentCreated + `, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
-			UNION ALL SELECT t.id, false, 0, 0, '', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
-		memoriesByID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byMemoryID + ` AND ` + LivingMemory,
-		memoriesOf: `SELECT ` + MemoryColumns + `, s.change FROM ` + memoryOf + ` CROSS JOIN memory_subject s
-			WHERE ` + byMemoryIDOf + ` AND s.workspace_id = $1 AND s.subject = $2 AND s.generation = $3
-				AND ` + unindexed(`m.subject`) + ` = s.subject AND m.generation = s.generation`,
-	}
-}

@@ -14,6 +14,13 @@ import (
 	"keepsake/internal/search/document"
 )
 
+// Documents stores documents.
+type Documents struct {
+	main       *DB
+	storage    *Storage
+	statements documentStatements
+}
+
 // ofWorkspace is the condition that rows of documents belong to the workspace $1. They contain its number, which is shorter than
 // its ID.
 const ofWorkspace = `workspace = (SELECT h.number FROM document_head h WHERE h.workspace_id = $1)`
@@ -29,19 +36,38 @@ type documentHead struct {
 	room    int64
 }
 
+// documentStatements are the texts that contain a Dialect's parts.
+type documentStatements struct {
+	byID     string
+	fewByID  string // at most ShortListSize
+	existing string
+}
+
+func newDocumentStatements(d Dialect) documentStatements {
+	document, byID := d.ByID("document", "d", "d."+ofWorkspace, 2, ListSize)
+	few, byFewIDs := d.ByID("document", "d", "d."+ofWorkspace, 2, ShortListSize)
+	tombstone, byTombstoneID := d.ByID("document_tombstone", "t", "t."+ofWorkspace, 2, ListSize)
+	return documentStatements{
+		byID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
+		fewByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
+		existing: `SELECT d.id, true, ` + documentCreated + `, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, '', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+	}
+}
+
 // roomFor reads and locks the bytes that the workspace can still store, at the first document that is written under a limit.
-func (s *Store) roomFor(ctx context.Context, workspaceID string, h *documentHead, p document.Put) (err error) {
+func (s *Documents) roomFor(ctx context.Context, workspaceID string, h *documentHead, p document.Put) (err error) {
 	if h.limited || p.MaxBytes == nil {
 		return nil
 	}
 	h.limited = true
-	h.room, err = s.StorageRoom(ctx, workspaceID, *p.MaxBytes)
+	h.room, err = s.storage.StorageRoom(ctx, workspaceID, *p.MaxBytes)
 	return err
 }
 
 type documentHeadKey struct{ workspaceID string }
 
-func (s *Store) documentHead(ctx context.Context, workspaceID string) (*documentHead, error) {
+func (s *Documents) documentHead(ctx context.Context, workspaceID string) (*documentHead, error) {
 	h := unit.Local(ctx, documentHeadKey{workspaceID}, func() *documentHead { return &documentHead{} })
 	if h.held {
 		return h, nil
@@ -75,12 +101,12 @@ func (s *Store) documentHead(ctx context.Context, workspaceID string) (*document
 }
 
 // HoldDocuments implements document.Store.
-func (s *Store) HoldDocuments(ctx context.Context, workspaceID string) error {
+func (s *Documents) HoldDocuments(ctx context.Context, workspaceID string) error {
 	_, err := s.documentHead(ctx, workspaceID)
 	return err
 }
 
-func (s *Store) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
+func (s *Documents) holdDocumentHead(ctx context.Context, workspaceID string, h *documentHead) (found bool, err error) {
 	const query = `SELECT number, change, documents FROM document_head WHERE workspace_id = $1`
 	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&h.number, &h.change, &h.documents)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -103,7 +129,7 @@ var existingDocument = `
 	SELECT true, ` + documentCreated + `, revision, tags, ` + documentBytes + ` FROM document d WHERE workspace = $1 AND id = $2
 	UNION ALL SELECT false, 0, 0, '', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`
 
-func (s *Store) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
+func (s *Documents) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, existingDocument, h.number, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
@@ -118,7 +144,7 @@ func (s *Store) existing(ctx context.Context, h *documentHead, id string) (exist
 }
 
 // PutDocument implements document.Store.
-func (s *Store) PutDocument(ctx context.Context, workspaceID string, d *document.Document, p document.Put) (created bool, err error) {
+func (s *Documents) PutDocument(ctx context.Context, workspaceID string, d *document.Document, p document.Put) (created bool, err error) {
 	v, err := documentValuesOf(d)
 	if err != nil {
 		return false, err
@@ -177,7 +203,7 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	return nil
 }
 
-func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues, tombstone bool) error {
+func (s *Documents) insertDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues, tombstone bool) error {
 	q := s.main.In(ctx)
 	if tombstone {
 		if _, err := q.Exec(ctx, `DELETE FROM document_tombstone WHERE workspace = $1 AND id = $2`, h.number, d.ID); err != nil {
@@ -194,7 +220,7 @@ func (s *Store) insertDocument(ctx context.Context, h *documentHead, d *document
 	return nil
 }
 
-func (s *Store) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues) error {
+func (s *Documents) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, age = $7,
 			updated_at = $8, revision = $9, change = $10 WHERE workspace = $11 AND id = $12`,
@@ -206,7 +232,7 @@ func (s *Store) replaceDocument(ctx context.Context, h *documentHead, d *documen
 }
 
 // writeTags updates document_tag if the tags of a document changed.
-func (s *Store) writeTags(ctx context.Context, h *documentHead, d *document.Document, old, tags string) error {
+func (s *Documents) writeTags(ctx context.Context, h *documentHead, d *document.Document, old, tags string) error {
 	if old == tags {
 		return nil
 	}
@@ -224,7 +250,7 @@ func (s *Store) writeTags(ctx context.Context, h *documentHead, d *document.Docu
 	return nil
 }
 
-func (s *Store) removeTags(ctx context.Context, h *documentHead, id, tags string) error {
+func (s *Documents) removeTags(ctx context.Context, h *documentHead, id, tags string) error {
 	list, err := tagsOf(tags)
 	if err != nil {
 		return err
@@ -240,7 +266,7 @@ func (s *Store) removeTags(ctx context.Context, h *documentHead, id, tags string
 }
 
 // DeleteDocument implements document.Store. It leaves a tombstone with the ID and the change.
-func (s *Store) DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
+func (s *Documents) DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		head, err := s.documentHead(ctx, workspaceID)
 		if err != nil {

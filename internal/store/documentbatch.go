@@ -11,7 +11,7 @@ import (
 )
 
 // PutDocuments implements document.Store. It takes few statements, because others wait for the head of the workspace.
-func (s *Store) PutDocuments(ctx context.Context, workspaceID string, writes []document.Write) ([]document.Written, error) {
+func (s *Documents) PutDocuments(ctx context.Context, workspaceID string, writes []document.Write) ([]document.Written, error) {
 	rows := make([]documentRow, len(writes))
 	for i, w := range writes {
 		v, err := documentValuesOf(w.Document)
@@ -73,7 +73,7 @@ func distinct(rows []documentRow) int {
 }
 
 // putDistinct writes documents with different IDs.
-func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *documentHead, rows []documentRow) error {
+func (s *Documents) putDistinct(ctx context.Context, workspaceID string, head *documentHead, rows []documentRow) error {
 	if err := s.readExisting(ctx, workspaceID, rows); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *Store) putDistinct(ctx context.Context, workspaceID string, head *docum
 	return s.insertTagsOf(ctx, head, tag)
 }
 
-func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []documentRow) error {
+func (s *Documents) readExisting(ctx context.Context, workspaceID string, rows []documentRow) error {
 	byID := make(map[string]*documentRow, len(rows))
 	ids := make([]string, len(rows))
 	for i := range rows {
@@ -121,7 +121,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 		rows[i].old = existing{}
 	}
 	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, ListSize) {
-		err := s.eachRow(ctx, func(row Row) error {
+		err := s.main.EachRow(ctx, s.statements.existing, args, func(row Row) error {
 			var id string
 			var st existing
 			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes); err != nil {
@@ -130,7 +130,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 			st.tombstone = !st.live
 			byID[id].old = st
 			return nil
-		}, s.statements.existing, args...)
+		})
 		if err != nil {
 			return fmt.Errorf("read documents' revisions: %w", err)
 		}
@@ -140,7 +140,7 @@ func (s *Store) readExisting(ctx context.Context, workspaceID string, rows []doc
 
 var removeTombstones = `DELETE FROM document_tombstone WHERE workspace = $1 AND id IN (` + Parameters(2, ListSize) + `)`
 
-func (s *Store) removeTombstones(ctx context.Context, h *documentHead, rows []*documentRow) error {
+func (s *Documents) removeTombstones(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	if err := s.eachIDList(ctx, removeTombstones, h, rows); err != nil {
 		return fmt.Errorf("remove tombstones: %w", err)
 	}
@@ -155,7 +155,7 @@ var upsertDocuments = &Bulk{
 		age = excluded.age, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
 }
 
-func (s *Store) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
+func (s *Documents) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	_, err := s.main.Insert(ctx, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, h.number, r.ID, r.values.collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
@@ -179,7 +179,7 @@ func pairs(first, n int) []string {
 }
 
 // removeTagsOf removes the old tags of documents.
-func (s *Store) removeTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
+func (s *Documents) removeTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
 		tags, err := tagsOf(r.old.tags)
@@ -208,7 +208,7 @@ var insertTags = &Bulk{
 	Into: `document_tag (workspace, tag, document_id)`, Columns: 3, Rest: `ON CONFLICT DO NOTHING`,
 }
 
-func (s *Store) insertTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
+func (s *Documents) insertTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
 		for _, tag := range r.Tags {
@@ -225,7 +225,7 @@ func (s *Store) insertTagsOf(ctx context.Context, h *documentHead, rows []*docum
 }
 
 // DeleteDocuments implements document.Store. Each document leaves a tombstone, as with DeleteDocument.
-func (s *Store) DeleteDocuments(ctx context.Context, workspaceID string, ids []string) (deleted int, err error) {
+func (s *Documents) DeleteDocuments(ctx context.Context, workspaceID string, ids []string) (deleted int, err error) {
 	rows := make([]documentRow, len(ids))
 	for i, id := range ids {
 		rows[i].Document = &document.Document{ID: id}
@@ -261,7 +261,7 @@ var removeDocuments = `DELETE FROM document WHERE workspace = $1 AND id IN (` + 
 var insertTombstones = &Bulk{Into: `document_tombstone (workspace, id, change)`, Columns: 3}
 
 // buryDocuments replaces documents with tombstones.
-func (s *Store) buryDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
+func (s *Documents) buryDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	if err := s.eachIDList(ctx, removeDocuments, h, rows); err != nil {
 		return fmt.Errorf("delete documents: %w", err)
 	}
@@ -275,7 +275,7 @@ func (s *Store) buryDocuments(ctx context.Context, h *documentHead, rows []*docu
 }
 
 // eachIDList runs a statement for the IDs of rows, ListSize at a time.
-func (s *Store) eachIDList(ctx context.Context, statement string, h *documentHead, rows []*documentRow) error {
+func (s *Documents) eachIDList(ctx context.Context, statement string, h *documentHead, rows []*documentRow) error {
 	for some := range slices.Chunk(rows, ListSize) {
 		ids := make([]string, len(some))
 		for i, r := range some {

@@ -11,7 +11,7 @@ import (
 )
 
 // Document implements document.Store.
-func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document.Document, error) {
+func (s *Documents) Document(ctx context.Context, workspaceID, id string) (*document.Document, error) {
 	d, err := scanDocument(s.main.In(ctx).QueryRow(ctx, `
 		SELECT `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.id = $2`, workspaceID, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -24,11 +24,11 @@ func (s *Store) Document(ctx context.Context, workspaceID, id string) (*document
 }
 
 // Documents implements document.Store.
-func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
+func (s *Documents) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
 	var list []document.Document
-	statement, size := s.statements.documentsByID, ListSize
+	statement, size := s.statements.byID, ListSize
 	if len(ids) <= ShortListSize {
-		statement, size = s.statements.fewDocumentsByID, ShortListSize
+		statement, size = s.statements.fewByID, ShortListSize
 	}
 	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, size) {
 		found, err := s.documents(ctx, statement, args...)
@@ -40,7 +40,7 @@ func (s *Store) Documents(ctx context.Context, workspaceID string, ids []string)
 	return list, nil
 }
 
-func (s *Store) documents(ctx context.Context, query string, args ...any) ([]document.Document, error) {
+func (s *Documents) documents(ctx context.Context, query string, args ...any) ([]document.Document, error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *Store) documents(ctx context.Context, query string, args ...any) ([]doc
 }
 
 // ListDocuments implements document.Store.
-func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
+func (s *Documents) ListDocuments(ctx context.Context, workspaceID string, f document.Filter) ([]document.Document, error) {
 	c := Conditions{Args: []any{workspaceID}} // for ofWorkspace
 	from, id := `document d`, `d.id`
 	if len(f.Tags) > 0 {
@@ -109,7 +109,7 @@ func (s *Store) ListDocuments(ctx context.Context, workspaceID string, f documen
 }
 
 // DocumentChanges implements document.Store.
-func (s *Store) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *Documents) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
 	// One statement, so that both halves show the same snapshot. Each half has a limit of its own, because an engine can read
 	// both completely before it sorts them.
 	rows, err := s.main.In(ctx).Query(ctx, `
@@ -150,7 +150,7 @@ type prefixed struct {
 func (p prefixed) Scan(dest ...any) error { return p.row.Scan(append([]any{p.first}, dest...)...) }
 
 // DocumentChange implements document.Store.
-func (s *Store) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+func (s *Documents) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
 	var n int64
 	err := s.main.In(ctx).QueryRow(ctx, `SELECT change FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -163,7 +163,7 @@ func (s *Store) DocumentChange(ctx context.Context, workspaceID string) (int64, 
 }
 
 // ChangedWorkspaces implements document.Store.
-func (s *Store) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
+func (s *Documents) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `SELECT workspace_id, change FROM document_head WHERE change > 0`)
 	if err != nil {
 		return nil, fmt.Errorf("list change numbers: %w", err)

@@ -11,8 +11,14 @@ import (
 	"keepsake/internal/memory"
 )
 
+// memoryErasures stores plans to forget memories, and erasures until they are complete.
+type memoryErasures struct {
+	main *DB
+	rows *memoryRows
+}
+
 // SaveMemoryPlan implements memory.Store.
-func (s *Store) SaveMemoryPlan(ctx context.Context, workspaceID string, p *memory.StoredPlan, most int) error {
+func (s *memoryErasures) SaveMemoryPlan(ctx context.Context, workspaceID string, p *memory.StoredPlan, most int) error {
 	ids, err := listText(p.MemoryIDs)
 	if err != nil {
 		return err
@@ -35,7 +41,7 @@ func (s *Store) SaveMemoryPlan(ctx context.Context, workspaceID string, p *memor
 }
 
 // LockMemoryPlan implements memory.Store.
-func (s *Store) LockMemoryPlan(ctx context.Context, workspaceID, id string) (*memory.StoredPlan, error) {
+func (s *memoryErasures) LockMemoryPlan(ctx context.Context, workspaceID, id string) (*memory.StoredPlan, error) {
 	p := &memory.StoredPlan{Plan: memory.Plan{ID: id}}
 	var subject []byte
 	var ids string
@@ -55,7 +61,7 @@ func (s *Store) LockMemoryPlan(ctx context.Context, workspaceID, id string) (*me
 }
 
 // DeleteMemoryPlan implements memory.Store.
-func (s *Store) DeleteMemoryPlan(ctx context.Context, workspaceID, id string) error {
+func (s *memoryErasures) DeleteMemoryPlan(ctx context.Context, workspaceID, id string) error {
 	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE workspace_id = $1 AND id = $2`, workspaceID, id)
 	if err != nil {
 		return fmt.Errorf("remove a plan: %w", err)
@@ -64,7 +70,7 @@ func (s *Store) DeleteMemoryPlan(ctx context.Context, workspaceID, id string) er
 }
 
 // DeleteMemoryPlans implements memory.Store.
-func (s *Store) DeleteMemoryPlans(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) error {
+func (s *memoryErasures) DeleteMemoryPlans(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) error {
 	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE subject = $1 AND workspace_id = $2 AND generation <= $3`,
 		subject[:], workspaceID, generation)
 	if err != nil {
@@ -74,7 +80,7 @@ func (s *Store) DeleteMemoryPlans(ctx context.Context, workspaceID string, subje
 }
 
 // PruneMemoryPlans implements memory.Store.
-func (s *Store) PruneMemoryPlans(ctx context.Context, now time.Time) error {
+func (s *memoryErasures) PruneMemoryPlans(ctx context.Context, now time.Time) error {
 	if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_plan WHERE expires_at < $1`, Micros(now)); err != nil {
 		return fmt.Errorf("remove plans: %w", err)
 	}
@@ -82,7 +88,7 @@ func (s *Store) PruneMemoryPlans(ctx context.Context, now time.Time) error {
 }
 
 // BeginErasure implements memory.Store.
-func (s *Store) BeginErasure(ctx context.Context, e *memory.Erasure) error {
+func (s *memoryErasures) BeginErasure(ctx context.Context, e *memory.Erasure) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO memory_erasure (id, workspace_id, subject, generation, change, memories, began_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		e.ID, e.WorkspaceID, e.Subject[:], e.Generation, e.Change, e.Memories, Micros(e.BeganAt))
@@ -93,7 +99,7 @@ func (s *Store) BeginErasure(ctx context.Context, e *memory.Erasure) error {
 }
 
 // Erasures implements memory.Store.
-func (s *Store) Erasures(ctx context.Context) ([]*memory.Erasure, error) {
+func (s *memoryErasures) Erasures(ctx context.Context) ([]*memory.Erasure, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, subject, generation, change, memories, began_at FROM memory_erasure ORDER BY id`)
 	if err != nil {
@@ -116,14 +122,14 @@ func (s *Store) Erasures(ctx context.Context) ([]*memory.Erasure, error) {
 }
 
 // EraseDeadMemories implements memory.Store.
-func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit int, at time.Time) (int, error) {
-	ids, err := s.names(ctx, `
+func (s *memoryErasures) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit int, at time.Time) (int, error) {
+	ids, err := names(ctx, s.main, `
 		SELECT m.id FROM memory m WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.generation <= $3 ORDER BY m.at, m.id LIMIT $4`,
 		e.WorkspaceID, e.Subject[:], e.Generation, limit)
 	if err != nil {
 		return 0, fmt.Errorf("list the memories of an erased subject: %w", err)
 	}
-	if err := s.eraseMemories(ctx, e.WorkspaceID, nil, ids, e.Change, at); err != nil || len(ids) == limit {
+	if err := s.rows.eraseMemories(ctx, e.WorkspaceID, nil, ids, e.Change, at); err != nil || len(ids) == limit {
 		return len(ids), err
 	}
 	// Tombstones of memories that were erased earlier name the subject.
@@ -138,7 +144,7 @@ func (s *Store) EraseDeadMemories(ctx context.Context, e *memory.Erasure, limit 
 }
 
 // FinishErasure implements memory.Store.
-func (s *Store) FinishErasure(ctx context.Context, e *memory.Erasure, at time.Time) error {
+func (s *memoryErasures) FinishErasure(ctx context.Context, e *memory.Erasure, at time.Time) error {
 	_, err := s.main.In(ctx).Exec(ctx, `UPDATE memory_erasure SET change = 0, began_at = $2 WHERE id = $1`, e.ID, Micros(at))
 	if err != nil {
 		return fmt.Errorf("finish an erasure: %w", err)
@@ -147,7 +153,7 @@ func (s *Store) FinishErasure(ctx context.Context, e *memory.Erasure, at time.Ti
 }
 
 // EndErasure implements memory.Store.
-func (s *Store) EndErasure(ctx context.Context, e *memory.Erasure) error {
+func (s *memoryErasures) EndErasure(ctx context.Context, e *memory.Erasure) error {
 	_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM memory_erasure WHERE workspace_id = $1 AND subject = $2 AND generation <= $3`,
 		e.WorkspaceID, e.Subject[:], e.Generation)
 	if err != nil {
@@ -157,7 +163,7 @@ func (s *Store) EndErasure(ctx context.Context, e *memory.Erasure) error {
 }
 
 // ExpiredMemories implements memory.Store.
-func (s *Store) ExpiredMemories(ctx context.Context, now time.Time, limit int) ([]memory.Expired, error) {
+func (s *memoryErasures) ExpiredMemories(ctx context.Context, now time.Time, limit int) ([]memory.Expired, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT e.workspace_id, e.subject, e.id FROM (
 			SELECT m.workspace_id, m.subject, m.id FROM memory m WHERE m.expires_at <= $1 AND `+LivingMemory+` ORDER BY m.expires_at LIMIT $2) e

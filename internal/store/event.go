@@ -9,8 +9,14 @@ import (
 	"keepsake/internal/store/cluster"
 )
 
+// Events stores webhooks, and events until they are delivered.
+type Events struct {
+	main *DB
+	news *News
+}
+
 // Interests reads the types of events that the webhooks of a workspace can want; those of all workspaces if the ID is empty.
-func (s *Store) Interests(ctx context.Context, workspaceID string) (map[string]event.TypeSet, error) {
+func (s *Events) Interests(ctx context.Context, workspaceID string) (map[string]event.TypeSet, error) {
 	query, args := `SELECT workspace_id, types FROM webhook_interest`, []any(nil)
 	if workspaceID != "" {
 		query, args = query+` WHERE workspace_id = $1`, []any{workspaceID}
@@ -36,7 +42,7 @@ func (s *Store) Interests(ctx context.Context, workspaceID string) (map[string]e
 }
 
 // HoldInterest implements event.Store.
-func (s *Store) HoldInterest(ctx context.Context, workspaceID string) (event.TypeSet, time.Time, error) {
+func (s *Events) HoldInterest(ctx context.Context, workspaceID string) (event.TypeSet, time.Time, error) {
 	var types, widened int64
 	if _, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO webhook_interest (workspace_id, types, widened_at) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING`, workspaceID); err != nil {
@@ -50,18 +56,18 @@ func (s *Store) HoldInterest(ctx context.Context, workspaceID string) (event.Typ
 }
 
 // SetInterest implements event.Store.
-func (s *Store) SetInterest(ctx context.Context, workspaceID string, types event.TypeSet, at time.Time) error {
+func (s *Events) SetInterest(ctx context.Context, workspaceID string, types event.TypeSet, at time.Time) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE webhook_interest SET types = $1, widened_at = $2 WHERE workspace_id = $3`, int64(types), Micros(at), workspaceID)
 	if err != nil {
 		return fmt.Errorf("store wanted events: %w", err)
 	}
-	s.announce(ctx, cluster.Webhook, workspaceID)
+	s.news.announce(ctx, cluster.Webhook, workspaceID)
 	return nil
 }
 
 // Subscribers implements event.OutboxStore.
-func (s *Store) Subscribers(ctx context.Context, workspaceID string) ([]event.Subscriber, error) {
+func (s *Events) Subscribers(ctx context.Context, workspaceID string) ([]event.Subscriber, error) {
 	query, args := `SELECT id, workspace_id, events FROM webhook WHERE disabled_at IS NULL`, []any(nil)
 	if workspaceID != "" {
 		query, args = query+` AND workspace_id = $1`, []any{workspaceID}
@@ -112,7 +118,7 @@ var addDeliveries = &Bulk{
 }
 
 // AddDeliveries implements event.OutboxStore.
-func (s *Store) AddDeliveries(ctx context.Context, list []event.Delivery) error {
+func (s *Events) AddDeliveries(ctx context.Context, list []event.Delivery) error {
 	type key struct{ eventID, workspaceID string }
 	var events []*event.Delivery // one for each payload
 	seen := map[key]bool{}
@@ -144,7 +150,7 @@ func (s *Store) AddDeliveries(ctx context.Context, list []event.Delivery) error 
 
 // ExtendEvent implements event.OutboxStore. A process that claims one of the deliveries at the same time waits for the row, and
 // then sees that it is not due, or this transaction waits and sees that the claim is another.
-func (s *Store) ExtendEvent(ctx context.Context, e event.Extension) (kept bool, err error) {
+func (s *Events) ExtendEvent(ctx context.Context, e event.Extension) (kept bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		n, err := q.Exec(ctx, `
@@ -165,11 +171,11 @@ func (s *Store) ExtendEvent(ctx context.Context, e event.Extension) (kept bool, 
 }
 
 // ReleaseEvent implements event.OutboxStore.
-func (s *Store) ReleaseEvent(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
+func (s *Events) ReleaseEvent(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error { return s.release(ctx, workspaceID, eventID, claim, at) })
 }
 
-func (s *Store) release(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
+func (s *Events) release(ctx context.Context, workspaceID, eventID, claim string, at time.Time) error {
 	if claim == "" {
 		return nil
 	}
@@ -183,7 +189,7 @@ func (s *Store) release(ctx context.Context, workspaceID, eventID, claim string,
 }
 
 // AddOnce implements event.OutboxStore.
-func (s *Store) AddOnce(ctx context.Context, name string, at time.Time) (first bool, err error) {
+func (s *Events) AddOnce(ctx context.Context, name string, at time.Time) (first bool, err error) {
 	n, err := s.main.Once(ctx, `INSERT INTO event_once (name, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, Micros(at))
 	if err != nil {
 		return false, fmt.Errorf("add the name of an event: %w", err)
@@ -192,7 +198,7 @@ func (s *Store) AddOnce(ctx context.Context, name string, at time.Time) (first b
 }
 
 // PruneOnce implements event.Store.
-func (s *Store) PruneOnce(ctx context.Context, before time.Time) error {
+func (s *Events) PruneOnce(ctx context.Context, before time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		_, err := s.main.In(ctx).Exec(ctx, `DELETE FROM event_once WHERE at < $1`, Micros(before))
 		if err != nil {

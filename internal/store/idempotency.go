@@ -11,11 +11,18 @@ import (
 	"keepsake/internal/govern/idempotency"
 )
 
+// Idempotency stores responses of requests with an Idempotency-Key.
+type Idempotency struct {
+	main    *DB
+	storage *Storage
+	own     *ownKeys
+}
+
 // KeepAnswer implements idempotency.Store. It replaces an expired response.
-func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
+func (s *Idempotency) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		if a.MaxBytes != nil {
-			left, err := s.StorageRoom(ctx, a.WorkspaceID, *a.MaxBytes)
+			left, err := s.storage.StorageRoom(ctx, a.WorkspaceID, *a.MaxBytes)
 			if err != nil {
 				return err
 			}
@@ -24,12 +31,12 @@ func (s *Store) KeepAnswer(ctx context.Context, a *idempotency.Answer) error {
 			}
 		}
 		// The key of the expired response that this one replaces.
-		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], Micros(a.CreatedAt)); err != nil {
+		if err := s.own.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim = $1 AND expires_at <= $2`, a.Claim[:], Micros(a.CreatedAt)); err != nil {
 			return err
 		}
 		var slot any
 		if len(a.Own) > 0 {
-			slots, err := s.keepOwnKeys(ctx, [][]byte{a.Own})
+			slots, err := s.own.keepOwnKeys(ctx, [][]byte{a.Own})
 			if err != nil {
 				return err
 			}
@@ -70,7 +77,7 @@ var insertAnswerSubjects = &Bulk{
 }
 
 // keepAnswerSubjects records the subjects that a response is about.
-func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
+func (s *Idempotency) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) error {
 	_, err := s.main.Insert(ctx, insertAnswerSubjects, len(a.Subjects), func(i int, values []any) []any {
 		of := &a.Subjects[i]
 		return append(values, of.WorkspaceID, of.Subject[:], a.Claim[:], Micros(a.ExpiresAt))
@@ -82,11 +89,11 @@ func (s *Store) keepAnswerSubjects(ctx context.Context, a *idempotency.Answer) e
 }
 
 // DropAnswers implements idempotency.Store.
-func (s *Store) DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error {
+func (s *Idempotency) DropAnswers(ctx context.Context, workspaceID string, subject [16]byte) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		const claims = `(SELECT claim FROM kept_answer_subject WHERE workspace_id = $1 AND subject = $2)`
-		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim IN `+claims, workspaceID, subject[:]); err != nil {
+		if err := s.own.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE claim IN `+claims, workspaceID, subject[:]); err != nil {
 			return err
 		}
 		if _, err := q.Exec(ctx, `UPDATE kept_answer SET key_slot = NULL, sealed = $3 WHERE claim IN `+claims, workspaceID, subject[:], []byte{}); err != nil {
@@ -100,7 +107,7 @@ func (s *Store) DropAnswers(ctx context.Context, workspaceID string, subject [16
 }
 
 // KeptAnswer implements idempotency.Store.
-func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*idempotency.Answer, error) {
+func (s *Idempotency) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (*idempotency.Answer, error) {
 	a := idempotency.Answer{Claim: claim}
 	var request, body, sealed []byte
 	var hasBody bool
@@ -128,12 +135,12 @@ func (s *Store) KeptAnswer(ctx context.Context, claim [32]byte, now time.Time) (
 }
 
 // PruneAnswers implements idempotency.Store.
-func (s *Store) PruneAnswers(ctx context.Context, now time.Time) error {
+func (s *Idempotency) PruneAnswers(ctx context.Context, now time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if err := s.holdPruning(ctx); err != nil {
+		if err := holdPruning(ctx, s.main); err != nil {
 			return err
 		}
-		if err := s.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE expires_at <= $1`, Micros(now)); err != nil {
+		if err := s.own.eraseOwnKeys(ctx, `SELECT key_slot FROM kept_answer WHERE expires_at <= $1`, Micros(now)); err != nil {
 			return err
 		}
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM kept_answer WHERE expires_at <= $1`, Micros(now)); err != nil {

@@ -15,13 +15,20 @@ import (
 // memories. These small keys have a table of their own, in slots. Erasing the key of a memory erases the memory: whatever the
 // database leaves of its text, in free pages, copies or old row versions, can no longer be opened.
 
+// ownKeys stores the keys of memories and cached responses.
+type ownKeys struct {
+	main  *DB
+	keys  *DB                                                                              // of subjects
+	alone func(ctx context.Context, name string, fn func(ctx context.Context) error) error // see Engine
+}
+
 // KeySize is the size of a key in a slot.
 const KeySize = 32
 
 var insertOwnKeys = &Bulk{Into: `erasable_key (slot, key, free)`, Columns: 3, Rest: `ON CONFLICT DO NOTHING`}
 
 // keepOwnKeys stores keys, and returns their slots in the order of the keys.
-func (s *Store) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error) {
+func (s *ownKeys) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -48,7 +55,7 @@ func (s *Store) keepOwnKeys(ctx context.Context, keys [][]byte) ([]int64, error)
 }
 
 // eraseOwnKeys erases the keys in the slots that a SELECT names.
-func (s *Store) eraseOwnKeys(ctx context.Context, slots string, args ...any) error {
+func (s *ownKeys) eraseOwnKeys(ctx context.Context, slots string, args ...any) error {
 	if err := s.main.Dialect.EraseKeys(ctx, s.main.In(ctx), slots, args...); err != nil {
 		return fmt.Errorf("erase keys of memories: %w", err)
 	}
@@ -56,7 +63,7 @@ func (s *Store) eraseOwnKeys(ctx context.Context, slots string, args ...any) err
 }
 
 // noteErased records that the transaction erases something, for ScrubErased.
-func (s *Store) noteErased(ctx context.Context, at time.Time) error {
+func (s *ownKeys) noteErased(ctx context.Context, at time.Time) error {
 	type noted struct{}
 	there := unit.Local(ctx, noted{}, func() *bool { return new(bool) })
 	if *there {
@@ -70,17 +77,17 @@ func (s *Store) noteErased(ctx context.Context, at time.Time) error {
 }
 
 // ScrubErased implements memory.Store.
-func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
+func (s *ownKeys) ScrubErased(ctx context.Context, before time.Time) error {
 	const due = `SELECT id FROM unscrubbed WHERE at <= $1 ORDER BY at LIMIT 1`
-	if list, err := s.names(ctx, due, Micros(before)); err != nil || len(list) == 0 {
+	if list, err := names(ctx, s.main, due, Micros(before)); err != nil || len(list) == 0 {
 		return err
 	}
-	return s.engine.Alone(ctx, "scrub", func(ctx context.Context) error {
-		if list, err := s.names(ctx, due, Micros(before)); err != nil || len(list) == 0 {
+	return s.alone(ctx, "scrub", func(ctx context.Context) error {
+		if list, err := names(ctx, s.main, due, Micros(before)); err != nil || len(list) == 0 {
 			return err // another process was faster
 		}
 		// These are committed, and so are their erasures. Later ones stay recorded.
-		noted, err := s.names(ctx, `SELECT id FROM unscrubbed`)
+		noted, err := names(ctx, s.main, `SELECT id FROM unscrubbed`)
 		if err != nil {
 			return fmt.Errorf("list erasures: %w", err)
 		}
@@ -101,7 +108,7 @@ func (s *Store) ScrubErased(ctx context.Context, before time.Time) error {
 
 // scrubErased removes erased keys from the files: those of memories and those of subjects. An embedded engine has removed those
 // of subjects before their erasure was acknowledged.
-func (s *Store) scrubErased(ctx context.Context) error {
+func (s *ownKeys) scrubErased(ctx context.Context) error {
 	if err := s.main.Scrub(ctx); err != nil {
 		return err
 	}

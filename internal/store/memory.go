@@ -14,7 +14,49 @@ import (
 	"keepsake/internal/memory"
 )
 
-var _ memory.Store = (*Store)(nil)
+// Memories stores memories. It has the parts of memory.Store.
+type Memories struct {
+	*memoryRows
+	*memorySubjects
+	*memoryErasures
+	*memoryVectors
+	*Storage
+	*ownKeys
+}
+
+var _ memory.Store = (*Memories)(nil)
+
+func newMemories(main *DB, storage *Storage, own *ownKeys) *Memories {
+	rows := &memoryRows{main: main, own: own, statements: newMemoryStatements(main.Dialect)}
+	return &Memories{
+		memoryRows: rows, memorySubjects: &memorySubjects{main}, memoryErasures: &memoryErasures{main, rows},
+		memoryVectors: &memoryVectors{main}, Storage: storage, ownKeys: own,
+	}
+}
+
+// memoryRows stores memories and their older revisions.
+type memoryRows struct {
+	main       *DB
+	own        *ownKeys
+	statements memoryStatements
+}
+
+// memoryStatements are the texts that contain a Dialect's parts.
+type memoryStatements struct {
+	byID string
+	of   string
+}
+
+func newMemoryStatements(d Dialect) memoryStatements {
+	memory, byID := d.ByID("memory", "m", "m.workspace_id = $1", 2, ListSize)
+	memoryOf, byIDOf := d.ByID("memory", "m", "m.workspace_id = $1", 4, ListSize)
+	return memoryStatements{
+		byID: `SELECT ` + MemoryColumns + ` FROM ` + memory + ` WHERE ` + byID + ` AND ` + LivingMemory,
+		of: `SELECT ` + MemoryColumns + `, s.change FROM ` + memoryOf + ` CROSS JOIN memory_subject s
+			WHERE ` + byIDOf + ` AND s.workspace_id = $1 AND s.subject = $2 AND s.generation = $3
+				AND ` + unindexed(`m.subject`) + ` = s.subject AND m.generation = s.generation`,
+	}
+}
 
 // MemoryColumns are the columns of a memory m, with its key.
 const MemoryColumns = `m.id, m.subject, m.generation, m.agent, m.session, m.kind, m.at, m.created_at, m.updated_at, m.expires_at,
@@ -66,23 +108,14 @@ func scanMemory(row Row, more ...any) (*memory.Row, error) {
 	return &r, nil
 }
 
-func (s *Store) memories(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
+func (s *memoryRows) memories(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
 	var list []*memory.Row
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, query, args, func(row Row) error {
 		r, err := scanMemory(row)
 		list = append(list, r)
 		return err
-	}, query, args...)
+	})
 	return list, err
-}
-
-// eachRow calls do for every row of a query of the main database.
-func (s *Store) eachRow(ctx context.Context, do func(row Row) error, query string, args ...any) error {
-	rows, err := s.main.In(ctx).Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return ForEach(rows, do)
 }
 
 // within adds the conditions of a caller's visibility.
@@ -96,7 +129,7 @@ func within(c *Conditions, visibility memory.Visibility) {
 }
 
 // Memory implements memory.Store.
-func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility memory.Visibility, now time.Time) (*memory.Row, error) {
+func (s *memoryRows) Memory(ctx context.Context, workspaceID, id string, visibility memory.Visibility, now time.Time) (*memory.Row, error) {
 	var c Conditions
 	c.Where(`m.workspace_id = ? AND m.id = ?`, workspaceID, id)
 	c.Where(UnexpiredMemory+`?`, Micros(now))
@@ -112,10 +145,10 @@ func (s *Store) Memory(ctx context.Context, workspaceID, id string, visibility m
 }
 
 // MemoriesByID implements memory.Store.
-func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*memory.Row, error) {
+func (s *memoryRows) MemoriesByID(ctx context.Context, workspaceID string, ids []string) ([]*memory.Row, error) {
 	var list []*memory.Row
 	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, ListSize) {
-		found, err := s.memories(ctx, s.statements.memoriesByID, args...)
+		found, err := s.memories(ctx, s.statements.byID, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read memories: %w", err)
 		}
@@ -125,16 +158,16 @@ func (s *Store) MemoriesByID(ctx context.Context, workspaceID string, ids []stri
 }
 
 // MemoriesOf implements memory.Store.
-func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
+func (s *memoryRows) MemoriesOf(ctx context.Context, workspaceID string, subject memory.Hash, generation, change int64, ids []string) (list []*memory.Row, still bool, err error) {
 	still = true
 	for _, args := range s.main.Dialect.IDLists([]any{workspaceID, subject[:], generation}, ids, ListSize) {
-		err := s.eachRow(ctx, func(row Row) error {
+		err := s.main.EachRow(ctx, s.statements.of, args, func(row Row) error {
 			var now int64
 			r, err := scanMemory(row, &now)
 			list = append(list, r)
 			still = still && now == change
 			return err
-		}, s.statements.memoriesOf, args...)
+		})
 		if err != nil {
 			return nil, false, fmt.Errorf("read memories: %w", err)
 		}
@@ -143,7 +176,7 @@ func (s *Store) MemoriesOf(ctx context.Context, workspaceID string, subject memo
 }
 
 // ListMemories implements memory.Store.
-func (s *Store) ListMemories(ctx context.Context, workspaceID string, f *memory.RowFilter) ([]*memory.Row, error) {
+func (s *memoryRows) ListMemories(ctx context.Context, workspaceID string, f *memory.RowFilter) ([]*memory.Row, error) {
 	c := listed(workspaceID, f)
 	order := ` ORDER BY m.at DESC, m.id DESC LIMIT `
 	if f.OldestFirst {
@@ -209,7 +242,7 @@ func listed(workspaceID string, f *memory.RowFilter) *Conditions {
 }
 
 // MatchingMemories implements memory.Store.
-func (s *Store) MatchingMemories(ctx context.Context, workspaceID string, wanted []memory.MatchKey, limit int, now time.Time) ([]*memory.Row, error) {
+func (s *memoryRows) MatchingMemories(ctx context.Context, workspaceID string, wanted []memory.MatchKey, limit int, now time.Time) ([]*memory.Row, error) {
 	var keyed, same []memory.MatchKey
 	for _, w := range wanted {
 		if w.KeyHash != (memory.Hash{}) {
@@ -228,7 +261,7 @@ func (s *Store) MatchingMemories(ctx context.Context, workspaceID string, wanted
 	return append(list, more...), err
 }
 
-func (s *Store) duplicates(ctx context.Context, wanted []memory.MatchKey, hash func(*memory.MatchKey) []byte, d *Duplicates) (list []*memory.Row, err error) {
+func (s *memoryRows) duplicates(ctx context.Context, wanted []memory.MatchKey, hash func(*memory.MatchKey) []byte, d *Duplicates) (list []*memory.Row, err error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -248,7 +281,7 @@ func (s *Store) duplicates(ctx context.Context, wanted []memory.MatchKey, hash f
 }
 
 // MemoryRevisions implements memory.Store.
-func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*memory.Row, error) {
+func (s *memoryRows) MemoryRevisions(ctx context.Context, workspaceID string, ids []string, before int64, limit int) ([]*memory.Row, error) {
 	var list []*memory.Row
 	for len(ids) > 0 {
 		n := min(len(ids), ListSize)
@@ -280,7 +313,7 @@ func (s *Store) MemoryRevisions(ctx context.Context, workspaceID string, ids []s
 	return list, nil
 }
 
-func (s *Store) memoryRevisions(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
+func (s *memoryRows) memoryRevisions(ctx context.Context, query string, args ...any) ([]*memory.Row, error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -306,12 +339,12 @@ const memoryChanges = `SELECT m.id, m.expires_at, m.size, m.revision, m.change, 
 		AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $5)`
 
 // MemoryChanges implements memory.Store.
-func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after, upTo int64) ([]*memory.Row, error) {
+func (s *memoryRows) MemoryChanges(ctx context.Context, workspaceID string, subject memory.Hash, generation, after, upTo int64) ([]*memory.Row, error) {
 	var list []*memory.Row
 	var next memory.Row
 	var expires *int64
 	fields := []any{&next.ID, &expires, &next.Size, &next.Revision, &next.Change, &next.Sealed, &next.OwnKey}
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, memoryChanges, []any{workspaceID, subject[:], after, upTo, generation}, func(row Row) error {
 		next = memory.Row{Subject: subject, Generation: generation}
 		if err := row.Scan(fields...); err != nil {
 			return err
@@ -320,7 +353,7 @@ func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject m
 		r := next
 		list = append(list, &r)
 		return nil
-	}, memoryChanges, workspaceID, subject[:], after, upTo, generation)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
@@ -330,8 +363,8 @@ func (s *Store) MemoryChanges(ctx context.Context, workspaceID string, subject m
 }
 
 // ErasedMemories implements memory.Store.
-func (s *Store) ErasedMemories(ctx context.Context, workspaceID string, subject memory.Hash, after int64) ([]string, error) {
-	erased, err := s.names(ctx, `SELECT m.memory_id FROM memory_tombstone m
+func (s *memoryRows) ErasedMemories(ctx context.Context, workspaceID string, subject memory.Hash, after int64) ([]string, error) {
+	erased, err := names(ctx, s.main, `SELECT m.memory_id FROM memory_tombstone m
 		WHERE `+MemoryByWorkspace+` AND m.subject = $2 AND m.change > $3 ORDER BY m.change`, workspaceID, subject[:], after)
 	if err != nil {
 		return nil, fmt.Errorf("list erased memories: %w", err)
@@ -340,8 +373,8 @@ func (s *Store) ErasedMemories(ctx context.Context, workspaceID string, subject 
 }
 
 // names reads one column of texts.
-func (s *Store) names(ctx context.Context, query string, args ...any) ([]string, error) {
-	rows, err := s.main.In(ctx).Query(ctx, query, args...)
+func names(ctx context.Context, main *DB, query string, args ...any) ([]string, error) {
+	rows, err := main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ var (
 )
 
 // InsertMemories implements memory.Store.
-func (s *Store) InsertMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+func (s *memoryRows) InsertMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
 	n, err := s.putMemories(ctx, insertMemories, workspaceID, rows)
 	if err == nil && n < int64(len(rows)) {
 		return memory.ErrStale
@@ -41,12 +41,12 @@ func (s *Store) InsertMemories(ctx context.Context, workspaceID string, rows []*
 }
 
 // ReplaceMemories implements memory.Store.
-func (s *Store) ReplaceMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+func (s *memoryRows) ReplaceMemories(ctx context.Context, workspaceID string, rows []*memory.Row) error {
 	_, err := s.putMemories(ctx, replaceMemories, workspaceID, rows)
 	return err
 }
 
-func (s *Store) putMemories(ctx context.Context, b *Bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
+func (s *memoryRows) putMemories(ctx context.Context, b *Bulk, workspaceID string, rows []*memory.Row) (written int64, err error) {
 	slots, err := s.slotsOf(ctx, rows)
 	if err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (s *Store) putMemories(ctx context.Context, b *Bulk, workspaceID string, ro
 }
 
 // slotsOf returns the slots of the rows' keys, as stored. It stores keys that have none.
-func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) {
+func (s *memoryRows) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) {
 	slots := make([]any, len(rows))
 	var places []int
 	var keys [][]byte
@@ -76,7 +76,7 @@ func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) 
 			places, keys = append(places, i), append(keys, r.OwnKey)
 		}
 	}
-	kept, err := s.keepOwnKeys(ctx, keys)
+	kept, err := s.own.keepOwnKeys(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Store) slotsOf(ctx context.Context, rows []*memory.Row) ([]any, error) 
 }
 
 // AddMemoryRevisions implements memory.Store.
-func (s *Store) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
+func (s *memoryRows) AddMemoryRevisions(ctx context.Context, workspaceID string, rows []*memory.Row) error {
 	_, err := s.main.Insert(ctx, insertMemoryRevisions, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, workspaceID, r.ID, r.Revision, r.Subject[:], r.Generation, r.Sealed)
@@ -103,7 +103,7 @@ const trimmed = `FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2
 	SELECT revision FROM memory_revision WHERE workspace_id = $1 AND memory_id = $2 ORDER BY revision DESC LIMIT 1 OFFSET $3)`
 
 // TrimMemoryRevisions implements memory.Store.
-func (s *Store) TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error {
+func (s *memoryRows) TrimMemoryRevisions(ctx context.Context, workspaceID, id string, keep int) error {
 	if _, err := s.main.In(ctx).Exec(ctx, `DELETE `+trimmed, workspaceID, id, keep); err != nil {
 		return fmt.Errorf("trim revisions: %w", err)
 	}
@@ -111,7 +111,7 @@ func (s *Store) TrimMemoryRevisions(ctx context.Context, workspaceID, id string,
 }
 
 // TrimmedBytes implements memory.Store.
-func (s *Store) TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (n int64, err error) {
+func (s *memoryRows) TrimmedBytes(ctx context.Context, workspaceID, id string, keep int) (n int64, err error) {
 	err = s.main.In(ctx).QueryRow(ctx, `SELECT CAST(coalesce(sum(octet_length(sealed)), 0) AS BIGINT) `+trimmed, workspaceID, id, keep).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the bytes of old revisions: %w", err)
@@ -127,17 +127,17 @@ var (
 )
 
 // EraseMemories implements memory.Store.
-func (s *Store) EraseMemories(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, change int64, at time.Time) error {
+func (s *memoryRows) EraseMemories(ctx context.Context, workspaceID string, subject memory.Hash, ids []string, change int64, at time.Time) error {
 	return s.eraseMemories(ctx, workspaceID, hashValue(subject), ids, change, at)
 }
 
-func (s *Store) eraseMemories(ctx context.Context, workspaceID string, subject any, ids []string, change int64, at time.Time) error {
-	if err := s.noteErased(ctx, at); err != nil {
+func (s *memoryRows) eraseMemories(ctx context.Context, workspaceID string, subject any, ids []string, change int64, at time.Time) error {
+	if err := s.own.noteErased(ctx, at); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(ids, ListSize) {
 		args := Padded([]any{workspaceID}, some)
-		if err := s.eraseOwnKeys(ctx, ownSlotsOfMemories, args...); err != nil {
+		if err := s.own.eraseOwnKeys(ctx, ownSlotsOfMemories, args...); err != nil {
 			return err
 		}
 		for _, query := range []string{removeRevisions, removeMemories} {
@@ -160,10 +160,10 @@ var memoriesErased = `SELECT memory_id FROM memory_tombstone WHERE workspace_id 
 	UNION SELECT m.id FROM memory m WHERE m.workspace_id = $1 AND m.id IN (` + Parameters(2, ListSize) + `) AND NOT ` + LivingMemory
 
 // MemoryTombstones implements memory.Store.
-func (s *Store) MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error) {
+func (s *memoryRows) MemoryTombstones(ctx context.Context, workspaceID string, ids []string) ([]string, error) {
 	var list []string
 	for some := range slices.Chunk(ids, ListSize) {
-		found, err := s.names(ctx, memoriesErased, Padded([]any{workspaceID}, some)...)
+		found, err := names(ctx, s.main, memoriesErased, Padded([]any{workspaceID}, some)...)
 		if err != nil {
 			return nil, fmt.Errorf("read tombstones: %w", err)
 		}
@@ -173,7 +173,7 @@ func (s *Store) MemoryTombstones(ctx context.Context, workspaceID string, ids []
 }
 
 // MemoryCount implements memory.Store.
-func (s *Store) MemoryCount(ctx context.Context, workspaceID string) (n int64, err error) {
+func (s *memoryRows) MemoryCount(ctx context.Context, workspaceID string) (n int64, err error) {
 	const query = `SELECT memories FROM memory_count WHERE workspace_id = $1`
 	err = s.main.HoldRow(ctx, query, workspaceID).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -189,7 +189,7 @@ func (s *Store) MemoryCount(ctx context.Context, workspaceID string) (n int64, e
 }
 
 // AddMemoryCount implements memory.Store.
-func (s *Store) AddMemoryCount(ctx context.Context, workspaceID string, by int64) error {
+func (s *memoryRows) AddMemoryCount(ctx context.Context, workspaceID string, by int64) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO memory_count (workspace_id, memories) VALUES ($1, $2)
 		ON CONFLICT (workspace_id) DO UPDATE SET memories = memory_count.memories + excluded.memories`, workspaceID, by)

@@ -7,14 +7,21 @@ import (
 	"strings"
 
 	"keepsake/internal/base/unit"
-	"keepsake/internal/govern/apikey"
 	"keepsake/internal/store/cluster"
 )
 
+// News records events that make other processes read something again.
+type News struct {
+	main   *DB
+	shared bool // other processes can have the database open
+}
+
+func newNews(main *DB, e Engine) *News { return &News{main, e.Shared()} }
+
 // announce records an event, with the commit of the transaction of ctx, that makes other processes read something again. It does
 // nothing if no other process can have the database open.
-func (s *Store) announce(ctx context.Context, kind cluster.Kind, subject string) {
-	if !s.engine.Shared() {
+func (s *News) announce(ctx context.Context, kind cluster.Kind, subject string) {
+	if !s.shared {
 		return
 	}
 	pending := unit.Local(ctx, pendingKey{}, func() *pendingEvents { return &pendingEvents{} })
@@ -38,7 +45,7 @@ type pendingEvents struct{ list []cluster.Event }
 
 // addEvents numbers the events of a transaction. The head stays locked until the commit, so numbers follow the order of commits
 // and have no gaps.
-func (s *Store) addEvents(ctx context.Context, pending *pendingEvents) error {
+func (s *News) addEvents(ctx context.Context, pending *pendingEvents) error {
 	var head int64
 	err := s.main.In(ctx).QueryRow(ctx, `
 		INSERT INTO cluster_head (name, number) VALUES ('news', $1)
@@ -59,7 +66,7 @@ func (s *Store) addEvents(ctx context.Context, pending *pendingEvents) error {
 }
 
 // TellDestroyed records for the other processes that a subject's data key was destroyed, and returns the number of the event.
-func (s *Store) TellDestroyed(ctx context.Context, workspaceID string, subject [16]byte) (number int64, err error) {
+func (s *News) TellDestroyed(ctx context.Context, workspaceID string, subject [16]byte) (number int64, err error) {
 	name := workspaceID + "/" + hex.EncodeToString(subject[:])
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		s.announce(ctx, cluster.Subject, name)
@@ -83,36 +90,4 @@ func DestroyedSubject(name string) (workspaceID string, subject [16]byte, err er
 		return "", subject, fmt.Errorf("an event about a subject names none: %q", name)
 	}
 	return workspaceID, [16]byte(raw), nil
-}
-
-// changeSecrets runs fn as a transaction of the keys' database, and then records an event. The two databases can commit
-// separately, but nothing depends on the event: secrets are also read from time to time, and when a token names an unknown key.
-func (s *Store) changeSecrets(ctx context.Context, fn func(ctx context.Context) error) error {
-	if err := s.keys.Run(ctx, fn); err != nil {
-		return err
-	}
-	_ = s.main.Run(ctx, func(ctx context.Context) error {
-		s.announce(ctx, cluster.Secret, "")
-		return nil
-	})
-	return nil
-}
-
-// APIKeys reads keys of any workspace by their IDs, for the directory. The next call reuses k.
-func (s *Store) APIKeys(ctx context.Context, ids []string, fn func(k *apikey.APIKey) error) error {
-	const atOnce = 200
-	for len(ids) > 0 {
-		some := ids[:min(atOnce, len(ids))]
-		ids = ids[len(some):]
-		var c Conditions
-		for _, id := range some {
-			c.Where(`?`, id)
-		}
-		err := s.eachAPIKey(ctx, selectAPIKey+` FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id
-			WHERE k.id IN (`+strings.Join(c.all, ", ")+`) ORDER BY k.id`, c.Args, fn)
-		if err != nil {
-			return fmt.Errorf("read keys: %w", err)
-		}
-	}
-	return nil
 }

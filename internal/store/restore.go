@@ -2,32 +2,25 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"keepsake/internal/base/id"
 	"keepsake/internal/memory"
-	"keepsake/internal/store/cluster"
 )
 
-// EndAllSessions ends every session and returns how many there were.
-func (s *Store) EndAllSessions(ctx context.Context, at time.Time) (ended int64, err error) {
-	err = s.main.Run(ctx, func(ctx context.Context) error {
-		ended, err = s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE ended_at IS NULL`, Micros(at))
-		if err != nil {
-			return fmt.Errorf("end all sessions: %w", err)
-		}
-		s.announce(ctx, cluster.Everything, "")
-		return nil
-	})
-	return ended, err
+// Restore repeats the erasures that happened after a backup.
+type Restore struct {
+	main     *DB
+	memories *Memories
+	answers  *Idempotency
+	keys     *SubjectKeys
 }
 
 // EraseAgain ends the generations of a subject up to one that have not ended, and reports whether there were any. With all, it
 // also ends later ones. FinishErasures does the rest.
-func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (again bool, err error) {
+func (s *Restore) EraseAgain(ctx context.Context, workspaceID string, subject [16]byte, generation int64, all bool, at time.Time) (again bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		held, err := s.memories.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
 		if err != nil {
 			return err
 		}
@@ -46,31 +39,31 @@ func (s *Store) EraseAgain(ctx context.Context, workspaceID string, subject [16]
 		row.Generation, row.Change = upTo+1, e.Change
 		row.SealedID, row.Memories, row.Bytes = nil, 0, 0
 		row.UpdatedAt, row.ErasedAt = at, &at
-		if err := s.SaveMemorySubjects(ctx, workspaceID, []*memory.SubjectRow{row}); err != nil {
+		if err := s.memories.SaveMemorySubjects(ctx, workspaceID, []*memory.SubjectRow{row}); err != nil {
 			return err
 		}
-		if err := s.DeleteMemoryPlans(ctx, workspaceID, subject, generation); err != nil {
+		if err := s.memories.DeleteMemoryPlans(ctx, workspaceID, subject, generation); err != nil {
 			return err
 		}
-		if err := s.DropAnswers(ctx, workspaceID, subject); err != nil {
+		if err := s.answers.DropAnswers(ctx, workspaceID, subject); err != nil {
 			return err
 		}
-		if err := s.AddMemoryCount(ctx, workspaceID, -e.Memories); err != nil {
+		if err := s.memories.AddMemoryCount(ctx, workspaceID, -e.Memories); err != nil {
 			return err
 		}
-		return s.BeginErasure(ctx, e)
+		return s.memories.BeginErasure(ctx, e)
 	})
 	return again, err
 }
 
 // ForgetAgain erases memories of a subject, returns how many still existed, and adds tombstones for all of them.
-func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (n int, err error) {
+func (s *Restore) ForgetAgain(ctx context.Context, workspaceID string, subject [16]byte, ids []string, at time.Time) (n int, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
-		held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
+		held, err := s.memories.LockMemorySubjects(ctx, workspaceID, []memory.Hash{subject}, at)
 		if err != nil {
 			return err
 		}
-		rows, err := s.MemoriesByID(ctx, workspaceID, ids)
+		rows, err := s.memories.MemoriesByID(ctx, workspaceID, ids)
 		if err != nil {
 			return err
 		}
@@ -84,34 +77,34 @@ func (s *Store) ForgetAgain(ctx context.Context, workspaceID string, subject [16
 				n++
 			}
 		}
-		if err := s.EraseMemories(ctx, workspaceID, subject, ids, row.Change, at); err != nil {
+		if err := s.memories.EraseMemories(ctx, workspaceID, subject, ids, row.Change, at); err != nil {
 			return err
 		}
-		if err := s.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
+		if err := s.memories.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
 			return err
 		}
-		if err := s.DropAnswers(ctx, workspaceID, subject); err != nil {
+		if err := s.answers.DropAnswers(ctx, workspaceID, subject); err != nil {
 			return err
 		}
-		return s.AddMemoryCount(ctx, workspaceID, -int64(n))
+		return s.memories.AddMemoryCount(ctx, workspaceID, -int64(n))
 	})
 	return n, err
 }
 
 // FinishErasures completes all erasures that have begun.
-func (s *Store) FinishErasures(ctx context.Context, at time.Time) error {
-	all, err := s.Erasures(ctx)
+func (s *Restore) FinishErasures(ctx context.Context, at time.Time) error {
+	all, err := s.memories.Erasures(ctx)
 	if err != nil {
 		return err
 	}
 	const atOnce = 1000
 	for _, e := range all {
-		if err := s.DestroySubjectKeys(ctx, e.WorkspaceID, e.Subject, e.Generation, at); err != nil {
+		if err := s.keys.DestroySubjectKeys(ctx, e.WorkspaceID, e.Subject, e.Generation, at); err != nil {
 			return err
 		}
 		for left := true; left; {
 			err := s.main.Run(ctx, func(ctx context.Context) error {
-				n, err := s.EraseDeadMemories(ctx, e, atOnce, at)
+				n, err := s.memories.EraseDeadMemories(ctx, e, atOnce, at)
 				left = n >= atOnce
 				return err
 			})
@@ -119,7 +112,7 @@ func (s *Store) FinishErasures(ctx context.Context, at time.Time) error {
 				return err
 			}
 		}
-		if err := s.main.Run(ctx, func(ctx context.Context) error { return s.EndErasure(ctx, e) }); err != nil {
+		if err := s.main.Run(ctx, func(ctx context.Context) error { return s.memories.EndErasure(ctx, e) }); err != nil {
 			return err
 		}
 	}

@@ -7,10 +7,18 @@ import (
 
 	"keepsake/internal/base/problem"
 	"keepsake/internal/memory/seal"
+	"keepsake/internal/store/cluster"
 )
 
+// Secrets stores encrypted secrets.
+type Secrets struct {
+	main *DB // of the events
+	keys *DB
+	news *News
+}
+
 // InstanceID implements seal.Store.
-func (s *Store) InstanceID(ctx context.Context) (string, error) {
+func (s *Secrets) InstanceID(ctx context.Context) (string, error) {
 	var id string
 	if err := s.keys.In(ctx).QueryRow(ctx, `SELECT id FROM instance`).Scan(&id); err != nil {
 		return "", fmt.Errorf("read instance id: %w", err)
@@ -19,7 +27,7 @@ func (s *Store) InstanceID(ctx context.Context) (string, error) {
 }
 
 // Secrets implements seal.Store.
-func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
+func (s *Secrets) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 	rows, err := s.keys.In(ctx).Query(ctx, `SELECT name, sealed, created_at FROM wrapped_secret ORDER BY name`)
 	if err != nil {
 		return nil, fmt.Errorf("list secrets: %w", err)
@@ -42,7 +50,7 @@ func (s *Store) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 }
 
 // AddSecrets implements seal.Store.
-func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
+func (s *Secrets) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 	return s.changeSecrets(ctx, func(ctx context.Context) error {
 		if err := s.holdSecrets(ctx); err != nil {
 			return err
@@ -70,7 +78,7 @@ func (s *Store) AddSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 }
 
 // RemoveSecret implements seal.Store.
-func (s *Store) RemoveSecret(ctx context.Context, name string) error {
+func (s *Secrets) RemoveSecret(ctx context.Context, name string) error {
 	err := s.changeSecrets(ctx, func(ctx context.Context) error {
 		if err := s.holdSecrets(ctx); err != nil {
 			return err
@@ -100,7 +108,7 @@ func (s *Store) RemoveSecret(ctx context.Context, name string) error {
 }
 
 // ResealSecrets implements seal.Store.
-func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error {
+func (s *Secrets) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error {
 	return s.changeSecrets(ctx, func(ctx context.Context) error {
 		if err := s.holdSecrets(ctx); err != nil {
 			return err
@@ -131,7 +139,7 @@ func (s *Store) ResealSecrets(ctx context.Context, secrets []seal.Wrapped) error
 }
 
 // ScrubSecrets implements seal.Store.
-func (s *Store) ScrubSecrets(ctx context.Context) error {
+func (s *Secrets) ScrubSecrets(ctx context.Context) error {
 	if _, err := s.keys.Rewrite(ctx, "wrapped_secret"); err != nil {
 		return err
 	}
@@ -139,7 +147,7 @@ func (s *Store) ScrubSecrets(ctx context.Context) error {
 }
 
 // holdSecrets serializes changes of secrets, so that none is added under a master key that is being replaced.
-func (s *Store) holdSecrets(ctx context.Context) error {
+func (s *Secrets) holdSecrets(ctx context.Context) error {
 	if err := s.keys.Hold(ctx, `SELECT id FROM instance`); err != nil {
 		return fmt.Errorf("hold secrets: %w", err)
 	}
@@ -149,3 +157,16 @@ func (s *Store) holdSecrets(ctx context.Context) error {
 var errUsed = problem.Conflicts("This secret still wraps data keys.")
 
 var errResealed = problem.Conflicts("Some secrets are missing from the list.")
+
+// changeSecrets runs fn as a transaction of the keys' database, and then records an event. The two databases can commit
+// separately, but nothing depends on the event: secrets are also read from time to time, and when a token names an unknown key.
+func (s *Secrets) changeSecrets(ctx context.Context, fn func(ctx context.Context) error) error {
+	if err := s.keys.Run(ctx, fn); err != nil {
+		return err
+	}
+	_ = s.main.Run(ctx, func(ctx context.Context) error {
+		s.news.announce(ctx, cluster.Secret, "")
+		return nil
+	})
+	return nil
+}

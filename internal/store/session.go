@@ -12,11 +12,17 @@ import (
 	"keepsake/internal/store/cluster"
 )
 
+// Sessions stores sessions and their refresh tokens.
+type Sessions struct {
+	main *DB
+	news *News
+}
+
 // UserByEmail implements account.SessionStore.
-func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, error) {
+func (s *Sessions) UserByEmail(ctx context.Context, email string) (*account.User, error) {
 	var c Conditions
 	c.Where(`email = ?`, email)
-	list, err := s.users(ctx, &c, "")
+	list, err := users(ctx, s.main, &c, "")
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +33,7 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (*account.User, e
 }
 
 // NoteLogin implements account.SessionStore.
-func (s *Store) NoteLogin(ctx context.Context, u *account.User, at time.Time) error {
+func (s *Sessions) NoteLogin(ctx context.Context, u *account.User, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE account_user SET last_login_at = $1 WHERE id = $2 AND password_hash = $3 AND NOT disabled`,
@@ -43,7 +49,7 @@ func (s *Store) NoteLogin(ctx context.Context, u *account.User, at time.Time) er
 }
 
 // StartSession implements account.SessionStore.
-func (s *Store) StartSession(ctx context.Context, session *account.Session, first *account.RefreshToken) error {
+func (s *Sessions) StartSession(ctx context.Context, session *account.Session, first *account.RefreshToken) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		_, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO session (id, user_id, workspace_id, created_at, expires_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -56,7 +62,7 @@ func (s *Store) StartSession(ctx context.Context, session *account.Session, firs
 	})
 }
 
-func (s *Store) addRefreshToken(ctx context.Context, t *account.RefreshToken) error {
+func (s *Sessions) addRefreshToken(ctx context.Context, t *account.RefreshToken) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		INSERT INTO refresh_token (hash, session_id, created_at, expires_at, used_at) VALUES ($1, $2, $3, $4, $5)`,
 		t.Hash[:], t.SessionID, Micros(t.CreatedAt), Micros(t.ExpiresAt), maybeMicros(t.UsedAt))
@@ -67,7 +73,7 @@ func (s *Store) addRefreshToken(ctx context.Context, t *account.RefreshToken) er
 }
 
 // Standing implements account.SessionStore.
-func (s *Store) Standing(ctx context.Context, sessionID string) (*account.Standing, error) {
+func (s *Sessions) Standing(ctx context.Context, sessionID string) (*account.Standing, error) {
 	var st account.Standing
 	err := s.main.In(ctx).QueryRow(ctx, `
 		SELECT u.id, u.workspace_id, u.role FROM session s JOIN account_user u ON u.id = s.user_id
@@ -83,7 +89,7 @@ func (s *Store) Standing(ctx context.Context, sessionID string) (*account.Standi
 }
 
 // RefreshToken implements account.SessionStore.
-func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.RefreshToken, *account.Session, error) {
+func (s *Sessions) RefreshToken(ctx context.Context, hash [32]byte) (*account.RefreshToken, *account.Session, error) {
 	// Two refreshes of one family meet at the row of the session.
 	err := s.main.Hold(ctx, `
 		SELECT id FROM session WHERE id = (SELECT session_id FROM refresh_token WHERE hash = $1)`, hash[:])
@@ -109,7 +115,7 @@ func (s *Store) RefreshToken(ctx context.Context, hash [32]byte) (*account.Refre
 }
 
 // UseRefreshToken implements account.SessionStore.
-func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time, child *account.RefreshToken) error {
+func (s *Sessions) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time, child *account.RefreshToken) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		if _, err := q.Exec(ctx, `UPDATE refresh_token SET used_at = $1 WHERE hash = $2`, Micros(at), hash[:]); err != nil {
@@ -123,21 +129,21 @@ func (s *Store) UseRefreshToken(ctx context.Context, hash [32]byte, at time.Time
 }
 
 // EndSession implements account.SessionStore.
-func (s *Store) EndSession(ctx context.Context, sessionID string, at time.Time) error {
+func (s *Sessions) EndSession(ctx context.Context, sessionID string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL`, Micros(at), sessionID)
 		if err != nil {
 			return fmt.Errorf("end session %s: %w", sessionID, err)
 		}
 		if n > 0 {
-			s.announce(ctx, cluster.Session, sessionID)
+			s.news.announce(ctx, cluster.Session, sessionID)
 		}
 		return nil
 	})
 }
 
 // EndSessions implements account.SessionStore.
-func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.Time) error {
+func (s *Sessions) EndSessions(ctx context.Context, userID, except string, at time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		// Changes of a user write that row first, so it is locked before the sessions here, too.
 		if err := s.main.Hold(ctx, `SELECT id FROM account_user WHERE id = $1`, userID); err != nil {
@@ -149,16 +155,16 @@ func (s *Store) EndSessions(ctx context.Context, userID, except string, at time.
 			return fmt.Errorf("end the sessions of %s: %w", userID, err)
 		}
 		if n > 0 {
-			s.announce(ctx, cluster.User, userID)
+			s.news.announce(ctx, cluster.User, userID)
 		}
 		return nil
 	})
 }
 
 // PruneSessions implements account.SessionStore.
-func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error {
+func (s *Sessions) PruneSessions(ctx context.Context, now, before time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
-		if err := s.holdPruning(ctx); err != nil {
+		if err := holdPruning(ctx, s.main); err != nil {
 			return err
 		}
 		q := s.main.In(ctx)
@@ -177,9 +183,22 @@ func (s *Store) PruneSessions(ctx context.Context, now, before time.Time) error 
 }
 
 // holdPruning serializes transactions that delete old rows, because they could lock the same rows in different orders.
-func (s *Store) holdPruning(ctx context.Context) error {
-	if err := s.main.Hold(ctx, `SELECT id FROM instance`); err != nil {
+func holdPruning(ctx context.Context, main *DB) error {
+	if err := main.Hold(ctx, `SELECT id FROM instance`); err != nil {
 		return fmt.Errorf("hold the instance: %w", err)
 	}
 	return nil
+}
+
+// EndAllSessions ends every session and returns how many there were.
+func (s *Sessions) EndAllSessions(ctx context.Context, at time.Time) (ended int64, err error) {
+	err = s.main.Run(ctx, func(ctx context.Context) error {
+		ended, err = s.main.In(ctx).Exec(ctx, `UPDATE session SET ended_at = $1 WHERE ended_at IS NULL`, Micros(at))
+		if err != nil {
+			return fmt.Errorf("end all sessions: %w", err)
+		}
+		s.news.announce(ctx, cluster.Everything, "")
+		return nil
+	})
+	return ended, err
 }

@@ -7,11 +7,14 @@ import (
 	"fmt"
 )
 
+// Storage counts the bytes that workspaces store.
+type Storage struct{ main *DB }
+
 // StorageRoom returns how many bytes a workspace can still store under a limit, and locks the number until the transaction ends.
 // Triggers change it with the rows.
 //
 // To avoid deadlocks, transactions lock this row of a workspace after document_head and memory_count.
-func (s *Store) StorageRoom(ctx context.Context, workspaceID string, limit int64) (int64, error) {
+func (s *Storage) StorageRoom(ctx context.Context, workspaceID string, limit int64) (int64, error) {
 	const query = `SELECT bytes FROM storage WHERE workspace_id = $1`
 	var used int64
 	err := s.main.HoldRow(ctx, query, workspaceID).Scan(&used)

@@ -5,61 +5,74 @@ import (
 
 	"keepsake/internal/base/unit"
 	"keepsake/internal/govern/account"
-	"keepsake/internal/govern/analytics"
 	"keepsake/internal/govern/apikey"
 	"keepsake/internal/govern/audit"
 	"keepsake/internal/govern/event"
 	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/govern/lifecycle"
-	"keepsake/internal/govern/usage"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/search/document"
 )
 
-// Store stores every noun in the databases of one engine.
+// Store stores every noun in the databases of one engine. Each noun has a part. Parts join the transaction of ctx, so what
+// several of them change in Run commits together.
 type Store struct {
+	Accounts    *Accounts
+	Sessions    *Sessions
+	Guesses     *Guesses
+	APIKeys     *APIKeys
+	Audit       *Audit
+	Documents   *Documents
+	Memories    *Memories
+	Idempotency *Idempotency
+	Events      *Events
+	Versions    *Versions
+	Secrets     *Secrets
+	SubjectKeys *SubjectKeys
+	Storage     *Storage
+	News        *News
+	Restore     *Restore
+
 	engine Engine
-	main   *DB
-	keys   *DB
-	usage  *DB
-
-	statements statements
-
-	auditNames auditNames
-	seriesDays seriesDays
-
-	bindings Bindings // nil: names are neither sealed nor opened
 }
 
 var (
-	_ account.Store         = (*Store)(nil)
-	_ account.SessionStore  = (*Store)(nil)
-	_ account.GuessStore    = (*Store)(nil)
-	_ analytics.Store       = (*Store)(nil)
-	_ apikey.Store          = (*Store)(nil)
-	_ audit.Store           = (*Store)(nil)
-	_ document.Store        = (*Store)(nil)
-	_ event.Store           = (*Store)(nil)
-	_ idempotency.Store     = (*Store)(nil)
-	_ lifecycle.Store       = (*Store)(nil)
-	_ lifecycle.CallerStore = (*Store)(nil)
-	_ seal.Store            = (*Store)(nil)
-	_ seal.SubjectStore     = (*Store)(nil)
-	_ usage.Store           = (*Store)(nil)
-	_ unit.Runner           = (*Store)(nil)
+	_ account.Store        = (*Accounts)(nil)
+	_ account.SessionStore = (*Sessions)(nil)
+	_ account.GuessStore   = (*Guesses)(nil)
+	_ apikey.Store         = (*APIKeys)(nil)
+	_ audit.Store          = (*Audit)(nil)
+	_ document.Store       = (*Documents)(nil)
+	_ event.Store          = (*Events)(nil)
+	_ idempotency.Store    = (*Idempotency)(nil)
+	_ lifecycle.Store      = (*Versions)(nil)
+	_ lifecycle.History    = (*Versions)(nil)
+	_ seal.Store           = (*Secrets)(nil)
+	_ seal.SubjectStore    = (*SubjectKeys)(nil)
+	_ unit.Runner          = (*Store)(nil)
 )
 
 // New returns a Store on an open engine. The caller closes the engine.
 func New(engine Engine) *Store {
-	return &Store{
-		engine: engine, main: NewDB(engine.Main(), engine), keys: NewDB(engine.Keys(), engine), usage: NewDB(engine.Usage(), engine),
-		statements: newStatements(engine.Dialect()),
+	main, keys := NewDB(engine.Main(), engine), NewDB(engine.Keys(), engine)
+	news, storage := newNews(main, engine), &Storage{main}
+	own := &ownKeys{main, keys, engine.Alone}
+	s := &Store{
+		Accounts: &Accounts{main, news}, Sessions: &Sessions{main, news}, Guesses: &Guesses{main},
+		APIKeys: &APIKeys{main: main, news: news}, Audit: &Audit{main: main, keys: keys},
+		Documents:   &Documents{main, storage, newDocumentStatements(engine.Dialect())},
+		Memories:    newMemories(main, storage, own),
+		Idempotency: &Idempotency{main, storage, own}, Events: &Events{main, news}, Versions: &Versions{main, news},
+		Secrets: &Secrets{main, keys, news}, SubjectKeys: &SubjectKeys{keys}, Storage: storage, News: news,
+		engine: engine,
 	}
+	s.Restore = &Restore{main, s.Memories, s.Idempotency, s.SubjectKeys}
+	return s
 }
 
 // Run runs fn as one transaction of the main database (see unit.Runner).
 func (s *Store) Run(ctx context.Context, fn func(ctx context.Context) error) error {
-	return s.main.Run(ctx, fn)
+	return s.engine.Main().Run(ctx, fn)
 }
 
 // Ready returns why nothing can be stored right now, or nil.

@@ -12,6 +12,9 @@ import (
 	"keepsake/internal/memory"
 )
 
+// memorySubjects stores the rows of subjects.
+type memorySubjects struct{ main *DB }
+
 // SubjectColumns are the columns of a row s of memory_subject.
 const SubjectColumns = `s.subject, s.generation, s.change, s.sealed_id, s.memories, s.bytes, s.created_at, s.updated_at, s.erased_at`
 
@@ -43,12 +46,12 @@ func subjectRow(row Row) (*memory.SubjectRow, error) {
 }
 
 // MemorySubject implements memory.Store.
-func (s *Store) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.SubjectRow, error) {
+func (s *memorySubjects) MemorySubject(ctx context.Context, workspaceID string, subject memory.Hash) (*memory.SubjectRow, error) {
 	return subjectRow(s.main.In(ctx).QueryRow(ctx, subjectByHash, workspaceID, subject[:]))
 }
 
 // MemorySubjects implements memory.Store.
-func (s *Store) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.SubjectRow, err error) {
+func (s *memorySubjects) MemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash) (list []*memory.SubjectRow, err error) {
 	if len(subjects) == 0 {
 		return nil, nil
 	}
@@ -76,7 +79,7 @@ var insertSubjects = &Bulk{
 	Columns: 8, Rest: `ON CONFLICT DO NOTHING`,
 }
 
-func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
+func (s *memorySubjects) insertSubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) error {
 	_, err := s.main.Insert(ctx, insertSubjects, len(subjects), func(i int, values []any) []any {
 		return append(values, workspaceID, subjects[i][:], 1, 0, 0, 0, Micros(at), Micros(at))
 	})
@@ -87,7 +90,7 @@ func (s *Store) insertSubjects(ctx context.Context, workspaceID string, subjects
 }
 
 // LockMemorySubjects implements memory.Store.
-func (s *Store) LockMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
+func (s *memorySubjects) LockMemorySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
 	if len(subjects) > 2 {
 		return s.holdManySubjects(ctx, workspaceID, subjects, at)
 	}
@@ -110,7 +113,7 @@ func (s *Store) LockMemorySubjects(ctx context.Context, workspaceID string, subj
 
 // holdManySubjects takes few statements for many subjects. It inserts missing rows first, so that every row that it then
 // reads is held.
-func (s *Store) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
+func (s *memorySubjects) holdManySubjects(ctx context.Context, workspaceID string, subjects []memory.Hash, at time.Time) ([]*memory.SubjectRow, error) {
 	if err := s.insertSubjects(ctx, workspaceID, subjects, at); err != nil {
 		return nil, err
 	}
@@ -152,7 +155,7 @@ var saveSubjects = &Bulk{
 }
 
 // SaveMemorySubjects implements memory.Store.
-func (s *Store) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) error {
+func (s *memorySubjects) SaveMemorySubjects(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) error {
 	_, err := s.main.Insert(ctx, saveSubjects, len(subjects), func(i int, values []any) []any {
 		sub := subjects[i]
 		var name any
@@ -179,7 +182,7 @@ var (
 )
 
 // SaveMemorySubjectCounts implements memory.Store.
-func (s *Store) SaveMemorySubjectCounts(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) (err error) {
+func (s *memorySubjects) SaveMemorySubjectCounts(ctx context.Context, workspaceID string, subjects []*memory.SubjectRow) (err error) {
 	if len(subjects) == 1 {
 		sub := subjects[0]
 		_, err = s.main.In(ctx).Exec(ctx, countSubject, sub.Change, sub.Memories, sub.Bytes, Micros(sub.UpdatedAt), workspaceID, sub.Hash[:])
@@ -196,7 +199,7 @@ func (s *Store) SaveMemorySubjectCounts(ctx context.Context, workspaceID string,
 }
 
 // ListMemorySubjects implements memory.Store.
-func (s *Store) ListMemorySubjects(ctx context.Context, workspaceID string, visibility memory.Visibility, after *memory.SubjectPosition, now time.Time, limit int) ([]*memory.SubjectRow, error) {
+func (s *memorySubjects) ListMemorySubjects(ctx context.Context, workspaceID string, visibility memory.Visibility, after *memory.SubjectPosition, now time.Time, limit int) ([]*memory.SubjectRow, error) {
 	var c Conditions
 	c.Where(`s.workspace_id = ?`, workspaceID)
 	c.Where(`s.sealed_id IS NOT NULL`)

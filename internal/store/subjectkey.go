@@ -11,6 +11,9 @@ import (
 	"keepsake/internal/memory/seal"
 )
 
+// SubjectKeys stores the encrypted data keys of subjects.
+type SubjectKeys struct{ keys *DB }
+
 // subjectsAtOnce are the numbers of subjects in a query. They are few, so that statements stay prepared; a shorter list repeats
 // its last subject.
 var subjectsAtOnce = [...]int{1, 8, 64, 512}
@@ -18,7 +21,7 @@ var subjectsAtOnce = [...]int{1, 8, 64, 512}
 const selectSubjectKey = `SELECT workspace_id, subject, generation, wrapped, wrapped_with, created_at FROM subject_key`
 
 // SubjectKeys implements seal.SubjectStore.
-func (s *Store) SubjectKeys(ctx context.Context, workspaceID string, subjects []seal.SubjectHash) ([]seal.SubjectKey, error) {
+func (s *SubjectKeys) SubjectKeys(ctx context.Context, workspaceID string, subjects []seal.SubjectHash) ([]seal.SubjectKey, error) {
 	var all []seal.SubjectKey
 	for some := range slices.Chunk(subjects, subjectsAtOnce[len(subjectsAtOnce)-1]) {
 		size := 0
@@ -39,7 +42,7 @@ func (s *Store) SubjectKeys(ctx context.Context, workspaceID string, subjects []
 	return all, nil
 }
 
-func (s *Store) subjectKeys(ctx context.Context, query string, args ...any) ([]seal.SubjectKey, error) {
+func (s *SubjectKeys) subjectKeys(ctx context.Context, query string, args ...any) ([]seal.SubjectKey, error) {
 	rows, err := s.keys.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read data keys: %w", err)
@@ -69,7 +72,7 @@ var insertSubjectKeys = &Bulk{
 }
 
 // AddSubjectKeys implements seal.SubjectStore.
-func (s *Store) AddSubjectKeys(ctx context.Context, workspaceID string, keys []seal.SubjectKey) (all []seal.SubjectKey, err error) {
+func (s *SubjectKeys) AddSubjectKeys(ctx context.Context, workspaceID string, keys []seal.SubjectKey) (all []seal.SubjectKey, err error) {
 	var subjects []seal.SubjectHash
 	for _, k := range keys {
 		subjects = append(subjects, k.Subject)
@@ -119,7 +122,7 @@ func missingKeys(keys, all []seal.SubjectKey) []*seal.SubjectKey {
 
 // holdWrapping locks the wrapping secrets of keys, so that no secret is removed before its keys are stored: nothing could open
 // them.
-func (s *Store) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error {
+func (s *SubjectKeys) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error {
 	held := ""
 	for _, k := range keys {
 		if k.With == held {
@@ -137,7 +140,7 @@ func (s *Store) holdWrapping(ctx context.Context, keys []seal.SubjectKey) error 
 }
 
 // DestroySubjectKeys implements seal.SubjectStore.
-func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subject seal.SubjectHash, upTo int64, at time.Time) error {
+func (s *SubjectKeys) DestroySubjectKeys(ctx context.Context, workspaceID string, subject seal.SubjectHash, upTo int64, at time.Time) error {
 	err := s.keys.Run(ctx, func(ctx context.Context) error {
 		q := s.keys.In(ctx)
 		// The row of the last generation stays without its key. It is written even if there was none: a concurrent insert comes
@@ -163,7 +166,7 @@ func (s *Store) DestroySubjectKeys(ctx context.Context, workspaceID string, subj
 }
 
 // SubjectKeysWith implements seal.SubjectStore.
-func (s *Store) SubjectKeysWith(ctx context.Context, with string, after *seal.SubjectKey, limit int) ([]seal.SubjectKey, error) {
+func (s *SubjectKeys) SubjectKeysWith(ctx context.Context, with string, after *seal.SubjectKey, limit int) ([]seal.SubjectKey, error) {
 	const order = ` ORDER BY workspace_id, subject, generation LIMIT `
 	if after == nil {
 		return s.subjectKeys(ctx, selectSubjectKey+` WHERE wrapped_with = $1`+order+`$2`, with, limit)
@@ -173,7 +176,7 @@ func (s *Store) SubjectKeysWith(ctx context.Context, with string, after *seal.Su
 }
 
 // RewrapSubjectKeys implements seal.SubjectStore. A key that was destroyed since stays destroyed.
-func (s *Store) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.SubjectKey) error {
+func (s *SubjectKeys) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.SubjectKey) error {
 	return s.keys.Run(ctx, func(ctx context.Context) error {
 		if err := s.holdWrapping(ctx, keys); err != nil {
 			return err
@@ -191,7 +194,7 @@ func (s *Store) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.S
 }
 
 // EachDestroyedKey calls fn for every subject whose data keys were destroyed, with the last destroyed generation and the time.
-func (s *Store) EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error {
+func (s *SubjectKeys) EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error {
 	const atOnce = 1000
 	var after *seal.SubjectKey
 	for {

@@ -12,8 +12,11 @@ import (
 	"keepsake/internal/govern/account"
 )
 
+// Guesses stores counters of failed logins.
+type Guesses struct{ main *DB }
+
 // Clock returns the time of the database.
-func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+func (s *Guesses) Clock(ctx context.Context) (time.Time, error) {
 	var now int64
 	if err := s.main.In(ctx).QueryRow(ctx, `SELECT `+s.main.Dialect.Clock()).Scan(&now); err != nil {
 		return time.Time{}, fmt.Errorf("read the clock: %w", err)
@@ -22,7 +25,7 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 }
 
 // Guesses implements account.GuessStore.
-func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Time, [][]byte, error) {
+func (s *Guesses) Guesses(ctx context.Context, names []account.GuessName) (time.Time, [][]byte, error) {
 	in, args := make([]string, len(names)), make([]any, len(names))
 	for i := range names {
 		in[i], args[i] = "$"+strconv.Itoa(i+1), names[i][:]
@@ -33,7 +36,7 @@ func (s *Store) Guesses(ctx context.Context, names []account.GuessName) (time.Ti
 }
 
 // readGuesses runs a query that returns the time, a name and its state.
-func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, query string, args []any) (now time.Time, states [][]byte, err error) {
+func (s *Guesses) readGuesses(ctx context.Context, names []account.GuessName, query string, args []any) (now time.Time, states [][]byte, err error) {
 	rows, err := s.main.In(ctx).Query(ctx, query, args...)
 	if err != nil {
 		return now, nil, fmt.Errorf("read guesses: %w", err)
@@ -61,7 +64,7 @@ func (s *Store) readGuesses(ctx context.Context, names []account.GuessName, quer
 }
 
 // ChangeGuesses implements account.GuessStore.
-func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
+func (s *Guesses) ChangeGuesses(ctx context.Context, names []account.GuessName, change func(now time.Time, states [][]byte) ([]account.GuessState, error)) error {
 	// A missing row cannot be locked, so it is inserted. All transactions lock in one order, so none waits in a circle.
 	ordered := slices.SortedFunc(slices.Values(names), func(a, b account.GuessName) int { return bytes.Compare(a[:], b[:]) })
 	hold := putGuesses(len(names), `until = login_guess.until`) + ` RETURNING ` + s.main.Dialect.Clock() + `, name, state`
@@ -85,7 +88,7 @@ func (s *Store) ChangeGuesses(ctx context.Context, names []account.GuessName, ch
 	})
 }
 
-func (s *Store) writeGuesses(ctx context.Context, names []account.GuessName, states []account.GuessState) error {
+func (s *Guesses) writeGuesses(ctx context.Context, names []account.GuessName, states []account.GuessState) error {
 	var put, gone []any
 	var in []string
 	for i, state := range states {
@@ -120,7 +123,7 @@ func putGuesses(n int, set string) string {
 }
 
 // PruneGuesses implements account.GuessStore.
-func (s *Store) PruneGuesses(ctx context.Context) error {
+func (s *Guesses) PruneGuesses(ctx context.Context) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		if _, err := s.main.In(ctx).Exec(ctx, `DELETE FROM login_guess WHERE until <= `+s.main.Dialect.Clock()); err != nil {
 			return fmt.Errorf("prune guesses: %w", err)

@@ -9,7 +9,7 @@ import (
 )
 
 // ChangedTiers implements account.Store.
-func (s *Store) ChangedTiers(ctx context.Context) ([]account.Tier, error) {
+func (s *Accounts) ChangedTiers(ctx context.Context) ([]account.Tier, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT name, requests_per_minute, daily, monthly, keys, users, documents, memories, storage, revision FROM tier ORDER BY name`)
 	if err != nil {
@@ -52,7 +52,7 @@ func storedCount(limit *int64) int64 {
 }
 
 // KeepTier implements account.Store.
-func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
+func (s *Accounts) KeepTier(ctx context.Context, t *account.Tier) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO tier (name, requests_per_minute, daily, monthly, keys, users, documents, memories, storage, revision)
@@ -69,7 +69,7 @@ func (s *Store) KeepTier(ctx context.Context, t *account.Tier) error {
 		if n == 0 {
 			return errStale
 		}
-		s.announce(ctx, cluster.Tier, t.Name)
+		s.news.announce(ctx, cluster.Tier, t.Name)
 		return nil
 	})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // CreateUser implements account.Store.
-func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
+func (s *Accounts) CreateUser(ctx context.Context, u *account.User) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO account_user (id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision)
@@ -28,11 +28,11 @@ func (s *Store) CreateUser(ctx context.Context, u *account.User) error {
 }
 
 // User implements account.Store.
-func (s *Store) User(ctx context.Context, within account.Visibility, id string) (*account.User, error) {
+func (s *Accounts) User(ctx context.Context, within account.Visibility, id string) (*account.User, error) {
 	var c Conditions
 	c.Where(`id = ?`, id)
 	c.within(within)
-	list, err := s.users(ctx, &c, "")
+	list, err := users(ctx, s.main, &c, "")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Store) User(ctx context.Context, within account.Visibility, id string) 
 }
 
 // ListUsers implements account.Store.
-func (s *Store) ListUsers(ctx context.Context, within account.Visibility, f account.UserFilter) ([]account.User, error) {
+func (s *Accounts) ListUsers(ctx context.Context, within account.Visibility, f account.UserFilter) ([]account.User, error) {
 	var c Conditions
 	c.within(within)
 	if f.Role != "" {
@@ -52,7 +52,7 @@ func (s *Store) ListUsers(ctx context.Context, within account.Visibility, f acco
 	if f.Before != "" {
 		c.Where(`id < ?`, f.Before)
 	}
-	return s.users(ctx, &c, ` ORDER BY id DESC LIMIT `+c.Arg(f.Limit))
+	return users(ctx, s.main, &c, ` ORDER BY id DESC LIMIT `+c.Arg(f.Limit))
 }
 
 // within restricts a statement to visible users.
@@ -62,8 +62,8 @@ func (c *Conditions) within(v account.Visibility) {
 	}
 }
 
-func (s *Store) users(ctx context.Context, c *Conditions, order string) ([]account.User, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `
+func users(ctx context.Context, main *DB, c *Conditions, order string) ([]account.User, error) {
+	rows, err := main.In(ctx).Query(ctx, `
 		SELECT id, workspace_id, email, name, role, password_hash, disabled, created_at, last_login_at, revision
 		FROM account_user`+c.Clause()+order, c.Args...)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) users(ctx context.Context, c *Conditions, order string) ([]accou
 }
 
 // UpdateUser implements account.Store.
-func (s *Store) UpdateUser(ctx context.Context, u *account.User) error {
+func (s *Accounts) UpdateUser(ctx context.Context, u *account.User) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE account_user SET name = $1, role = $2, password_hash = $3, disabled = $4, revision = $5
@@ -101,13 +101,13 @@ func (s *Store) UpdateUser(ctx context.Context, u *account.User) error {
 		if n == 0 {
 			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
-		s.announce(ctx, cluster.User, u.ID)
+		s.news.announce(ctx, cluster.User, u.ID)
 		return nil
 	})
 }
 
 // DeleteUser implements account.Store.
-func (s *Store) DeleteUser(ctx context.Context, u *account.User) error {
+func (s *Accounts) DeleteUser(ctx context.Context, u *account.User) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `DELETE FROM account_user WHERE id = $1 AND revision = $2`, u.ID, u.Revision)
 		if err != nil {
@@ -116,13 +116,13 @@ func (s *Store) DeleteUser(ctx context.Context, u *account.User) error {
 		if n == 0 {
 			return s.missingOrStale(ctx, `SELECT EXISTS (SELECT 1 FROM account_user WHERE id = $1)`, u.ID)
 		}
-		s.announce(ctx, cluster.User, u.ID)
+		s.news.announce(ctx, cluster.User, u.ID)
 		return nil
 	})
 }
 
 // CountUsers implements account.Store.
-func (s *Store) CountUsers(ctx context.Context, workspaceID string) (users, admins int64, err error) {
+func (s *Accounts) CountUsers(ctx context.Context, workspaceID string) (users, admins int64, err error) {
 	// Concurrent writers wait for the row of the workspace.
 	if err := s.main.Hold(ctx, `SELECT id FROM workspace WHERE id = $1`, workspaceID); err != nil {
 		return 0, 0, fmt.Errorf("hold workspace: %w", err)

@@ -9,17 +9,20 @@ import (
 	"keepsake/internal/memory"
 )
 
+// memoryVectors stores the vectors of memories.
+type memoryVectors struct{ main *DB }
+
 // MemoryVectors implements memory.Store.
-func (s *Store) MemoryVectors(ctx context.Context, workspaceID string, subject memory.Hash, generation, after int64, model string) (list []*memory.VectorRow, err error) {
+func (s *memoryVectors) MemoryVectors(ctx context.Context, workspaceID string, subject memory.Hash, generation, after int64, model string) (list []*memory.VectorRow, err error) {
 	const query = `SELECT v.memory_id, v.revision, v.change, v.sealed, (SELECT k.key FROM erasable_key k WHERE k.slot = c.key_slot)
 		FROM memory_vector v JOIN memory c ON c.workspace_id = v.workspace_id AND c.id = v.memory_id AND c.revision = v.revision
 		WHERE v.workspace_id || '' = $1 AND v.subject = $2 AND v.change > $3 AND c.generation = $4 AND v.model = $5
 			AND EXISTS (SELECT 1 FROM memory_subject s WHERE s.workspace_id = $1 AND s.subject = $2 AND s.generation = $4)`
-	err = s.eachRow(ctx, func(row Row) error {
+	err = s.main.EachRow(ctx, query, []any{workspaceID, subject[:], after, generation, model}, func(row Row) error {
 		v := &memory.VectorRow{Subject: subject, Model: model}
 		list = append(list, v)
 		return row.Scan(&v.MemoryID, &v.Revision, &v.Change, &v.Sealed, &v.OwnKey)
-	}, query, workspaceID, subject[:], after, generation, model)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read vectors: %w", err)
 	}
@@ -34,7 +37,7 @@ var putMemoryVectors = &Bulk{
 }
 
 // PutMemoryVectors implements memory.Store.
-func (s *Store) PutMemoryVectors(ctx context.Context, workspaceID string, rows []*memory.VectorRow) error {
+func (s *memoryVectors) PutMemoryVectors(ctx context.Context, workspaceID string, rows []*memory.VectorRow) error {
 	_, err := s.main.Insert(ctx, putMemoryVectors, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		sealed := r.Sealed
@@ -50,7 +53,7 @@ func (s *Store) PutMemoryVectors(ctx context.Context, workspaceID string, rows [
 }
 
 // SetEmbedded implements memory.Store.
-func (s *Store) SetEmbedded(ctx context.Context, workspaceID string, subject memory.Hash, change int64, model string) error {
+func (s *memoryVectors) SetEmbedded(ctx context.Context, workspaceID string, subject memory.Hash, change int64, model string) error {
 	_, err := s.main.In(ctx).Exec(ctx, `UPDATE memory_subject SET embedded = $1, embedded_by = $2 WHERE workspace_id = $3 AND subject = $4`,
 		change, model, workspaceID, subject[:])
 	if err != nil {
@@ -60,7 +63,7 @@ func (s *Store) SetEmbedded(ctx context.Context, workspaceID string, subject mem
 }
 
 // Embedded implements memory.Store.
-func (s *Store) Embedded(ctx context.Context, workspaceID string, subject memory.Hash, model string) (change int64, err error) {
+func (s *memoryVectors) Embedded(ctx context.Context, workspaceID string, subject memory.Hash, model string) (change int64, err error) {
 	err = s.main.In(ctx).QueryRow(ctx, `SELECT coalesce(embedded, -1) FROM memory_subject WHERE workspace_id = $1 AND subject = $2 AND embedded_by = $3`,
 		workspaceID, subject[:], model).Scan(&change)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -76,15 +79,15 @@ func (s *Store) Embedded(ctx context.Context, workspaceID string, subject memory
 const toEmbed = `(s.embedded IS NULL OR s.embedded < s.change OR s.embedded_by <> $2)`
 
 // SubjectsToEmbed implements memory.Store.
-func (s *Store) SubjectsToEmbed(ctx context.Context, workspaceID, model string, after memory.Hash, limit int) (list []memory.Hash, err error) {
+func (s *memoryVectors) SubjectsToEmbed(ctx context.Context, workspaceID, model string, after memory.Hash, limit int) (list []memory.Hash, err error) {
 	query := `SELECT s.subject FROM memory_subject s
 		WHERE s.workspace_id = $1 AND s.sealed_id IS NOT NULL AND s.memories > 0 AND ` + toEmbed + ` AND s.subject > $3 ORDER BY s.subject LIMIT $4`
-	err = s.eachRow(ctx, func(row Row) error {
+	err = s.main.EachRow(ctx, query, []any{workspaceID, model, after[:], limit}, func(row Row) error {
 		var subject []byte
 		err := row.Scan(&subject)
 		list = append(list, hashOf(subject))
 		return err
-	}, query, workspaceID, model, after[:], limit)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list subjects without vectors: %w", err)
 	}
@@ -92,7 +95,7 @@ func (s *Store) SubjectsToEmbed(ctx context.Context, workspaceID, model string, 
 }
 
 // EmbeddingProgress implements memory.Store.
-func (s *Store) EmbeddingProgress(ctx context.Context, workspaceID, model string) (p memory.EmbeddingProgress, err error) {
+func (s *memoryVectors) EmbeddingProgress(ctx context.Context, workspaceID, model string) (p memory.EmbeddingProgress, err error) {
 	err = s.main.In(ctx).QueryRow(ctx, `SELECT count(*), CAST(coalesce(sum(s.memories), 0) AS BIGINT),
 			CAST(coalesce(sum(CASE WHEN `+toEmbed+` THEN 1 ELSE 0 END), 0) AS BIGINT),
 			CAST(coalesce(sum(CASE WHEN `+toEmbed+` THEN s.memories ELSE 0 END), 0) AS BIGINT)
@@ -108,7 +111,7 @@ func (s *Store) EmbeddingProgress(ctx context.Context, workspaceID, model string
 const keptDays = 31
 
 // CountEmbedded implements memory.Store.
-func (s *Store) CountEmbedded(ctx context.Context, day int64, workspaceID string, grant func(texts, own int64) (granted, ownGranted int64)) (granted int64, err error) {
+func (s *memoryVectors) CountEmbedded(ctx context.Context, day int64, workspaceID string, grant func(texts, own int64) (granted, ownGranted int64)) (granted int64, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		db := s.main.In(ctx)
 		// The write locks the row of the day, so that no one else counts until this one is done.
@@ -150,7 +153,7 @@ func (s *Store) CountEmbedded(ctx context.Context, day int64, workspaceID string
 }
 
 // EmbeddedOn implements memory.Store.
-func (s *Store) EmbeddedOn(ctx context.Context, day int64) (texts int64, err error) {
+func (s *memoryVectors) EmbeddedOn(ctx context.Context, day int64) (texts int64, err error) {
 	err = s.main.In(ctx).QueryRow(ctx, `SELECT CAST(coalesce(sum(texts), 0) AS BIGINT) FROM embedding_day WHERE day = $1`, day).Scan(&texts)
 	if err != nil {
 		return 0, fmt.Errorf("read how many texts were sent: %w", err)

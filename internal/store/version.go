@@ -13,10 +13,16 @@ import (
 	"keepsake/internal/store/cluster"
 )
 
+// Versions stores what happens to versions of the API.
+type Versions struct {
+	main *DB
+	news *News
+}
+
 // Versions implements lifecycle.Store.
-func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
+func (s *Versions) Versions(ctx context.Context) ([]lifecycle.Version, error) {
 	var list []lifecycle.Version
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, `SELECT number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision, dated_at FROM api_version ORDER BY number`, nil, func(row Row) error {
 		var v lifecycle.Version
 		var since int64
 		var announced, sunset, retired, dated *int64
@@ -27,7 +33,7 @@ func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
 		v.DatedAt = timeOrZero(dated)
 		list = append(list, v)
 		return nil
-	}, `SELECT number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision, dated_at FROM api_version ORDER BY number`)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list versions: %w", err)
 	}
@@ -35,7 +41,7 @@ func (s *Store) Versions(ctx context.Context) ([]lifecycle.Version, error) {
 }
 
 // KeepVersion implements lifecycle.Store.
-func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
+func (s *Versions) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
 			INSERT INTO api_version (number, since, announced_at, sunset_at, retired_at, guide_url, backdated, revision, dated_at)
@@ -52,13 +58,13 @@ func (s *Store) KeepVersion(ctx context.Context, v *lifecycle.Version) error {
 		if n == 0 {
 			return errStale
 		}
-		s.announce(ctx, cluster.Version, strconv.Itoa(v.Number))
+		s.news.announce(ctx, cluster.Version, strconv.Itoa(v.Number))
 		return nil
 	})
 }
 
 // Rehearsals implements lifecycle.Store.
-func (s *Store) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
+func (s *Versions) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT version, key_id, workspace_id, until FROM sunset_rehearsal ORDER BY version, key_id`)
 	if err != nil {
@@ -82,7 +88,7 @@ func (s *Store) Rehearsals(ctx context.Context) ([]lifecycle.Rehearsal, error) {
 }
 
 // KeepRehearsal implements lifecycle.Store.
-func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now time.Time) error {
+func (s *Versions) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		if _, err := q.Exec(ctx, `DELETE FROM sunset_rehearsal WHERE until <= $1`, Micros(now)); err != nil {
@@ -94,13 +100,13 @@ func (s *Store) KeepRehearsal(ctx context.Context, r *lifecycle.Rehearsal, now t
 			r.Version, r.KeyID, r.WorkspaceID, Micros(r.Until)); err != nil {
 			return fmt.Errorf("store rehearsal of %s: %w", r.KeyID, err)
 		}
-		s.announce(ctx, cluster.Version, strconv.Itoa(r.Version))
+		s.news.announce(ctx, cluster.Version, strconv.Itoa(r.Version))
 		return nil
 	})
 }
 
 // WorkspaceOfAPIKey implements lifecycle.Store.
-func (s *Store) WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, error) {
+func (s *Versions) WorkspaceOfAPIKey(ctx context.Context, keyID string) (string, error) {
 	var workspaceID string
 	err := s.main.In(ctx).QueryRow(ctx, `SELECT workspace_id FROM api_key WHERE id = $1`, keyID).Scan(&workspaceID)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -11,7 +11,7 @@ import (
 )
 
 // AddCheck implements lifecycle.History.
-func (s *Store) AddCheck(ctx context.Context, c *lifecycle.Check) (added bool, err error) {
+func (s *Versions) AddCheck(ctx context.Context, c *lifecycle.Check) (added bool, err error) {
 	t, u := &c.Thresholds, &c.Traffic
 	added, err = s.addOnce(ctx, `
 		INSERT INTO version_check (version, sunset_at, checked_at, verdict, new_sunset_at, first_day, days, requests, all_requests,
@@ -28,11 +28,11 @@ func (s *Store) AddCheck(ctx context.Context, c *lifecycle.Check) (added bool, e
 
 // addOnce runs a statement that adds a row about a version unless the row exists. Other processes read the versions again if it
 // does.
-func (s *Store) addOnce(ctx context.Context, insert string, version int, args ...any) (added bool, err error) {
+func (s *Versions) addOnce(ctx context.Context, insert string, version int, args ...any) (added bool, err error) {
 	err = s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, insert, append([]any{version}, args...)...)
 		if added = n > 0; err == nil && added {
-			s.announce(ctx, cluster.Version, strconv.Itoa(version))
+			s.news.announce(ctx, cluster.Version, strconv.Itoa(version))
 		}
 		return err
 	})
@@ -40,7 +40,7 @@ func (s *Store) addOnce(ctx context.Context, insert string, version int, args ..
 }
 
 // AddTransition implements lifecycle.History.
-func (s *Store) AddTransition(ctx context.Context, t lifecycle.Transition, at time.Time) (added bool, err error) {
+func (s *Versions) AddTransition(ctx context.Context, t lifecycle.Transition, at time.Time) (added bool, err error) {
 	added, err = s.addOnce(ctx, `
 		INSERT INTO version_transition (version, state, at, recorded_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (version, state) DO NOTHING`, t.Version, string(t.State), Micros(t.At), Micros(at))
@@ -51,9 +51,9 @@ func (s *Store) AddTransition(ctx context.Context, t lifecycle.Transition, at ti
 }
 
 // Transitions implements lifecycle.History.
-func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error) {
+func (s *Versions) Transitions(ctx context.Context) ([]lifecycle.Transition, error) {
 	var list []lifecycle.Transition
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, `SELECT version, state, at FROM version_transition ORDER BY version, at, state`, nil, func(row Row) error {
 		var t lifecycle.Transition
 		var at int64
 		if err := row.Scan(&t.Version, &t.State, &at); err != nil {
@@ -62,7 +62,7 @@ func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error)
 		t.At = TimeOf(at)
 		list = append(list, t)
 		return nil
-	}, `SELECT version, state, at FROM version_transition ORDER BY version, at, state`)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list transitions: %w", err)
 	}
@@ -70,7 +70,7 @@ func (s *Store) Transitions(ctx context.Context) ([]lifecycle.Transition, error)
 }
 
 // AddNotice implements lifecycle.History.
-func (s *Store) AddNotice(ctx context.Context, version int, sunsetAt time.Time, days int, at time.Time) (added bool, err error) {
+func (s *Versions) AddNotice(ctx context.Context, version int, sunsetAt time.Time, days int, at time.Time) (added bool, err error) {
 	added, err = s.addOnce(ctx, `
 		INSERT INTO version_notice (version, sunset_at, days, sent_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (version, sunset_at, days) DO NOTHING`, version, Micros(sunsetAt), days, Micros(at))
@@ -81,7 +81,7 @@ func (s *Store) AddNotice(ctx context.Context, version int, sunsetAt time.Time, 
 }
 
 // AddServiceDay implements lifecycle.History.
-func (s *Store) AddServiceDay(ctx context.Context, day time.Time) error {
+func (s *Versions) AddServiceDay(ctx context.Context, day time.Time) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		if _, err := q.Exec(ctx, `INSERT INTO service_day (day) VALUES ($1) ON CONFLICT (day) DO NOTHING`, Micros(day)); err != nil {
@@ -97,14 +97,14 @@ func (s *Store) AddServiceDay(ctx context.Context, day time.Time) error {
 }
 
 // ServiceDays implements lifecycle.History.
-func (s *Store) ServiceDays(ctx context.Context, max int) ([]time.Time, error) {
+func (s *Versions) ServiceDays(ctx context.Context, max int) ([]time.Time, error) {
 	var list []time.Time
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, `SELECT day FROM service_day ORDER BY day DESC LIMIT $1`, []any{max}, func(row Row) error {
 		var day int64
 		err := row.Scan(&day)
 		list = append(list, TimeOf(day))
 		return err
-	}, `SELECT day FROM service_day ORDER BY day DESC LIMIT $1`, max)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list days of service: %w", err)
 	}
@@ -112,12 +112,15 @@ func (s *Store) ServiceDays(ctx context.Context, max int) ([]time.Time, error) {
 }
 
 // addHistory adds the checks and the last notice of each version.
-func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) error {
+func (s *Versions) addHistory(ctx context.Context, versions []lifecycle.Version) error {
 	byNumber := map[int]*lifecycle.Version{}
 	for i := range versions {
 		byNumber[versions[i].Number] = &versions[i]
 	}
-	err := s.eachRow(ctx, func(row Row) error {
+	err := s.main.EachRow(ctx, `
+		SELECT version, sunset_at, checked_at, verdict, new_sunset_at, first_day, days, requests, all_requests, keys, active_keys,
+			max_days, percent, min_keys, keys_percent, key_requests, key_days
+		FROM version_check ORDER BY version, checked_at, sunset_at`, nil, func(row Row) error {
 		var c lifecycle.Check
 		var sunset, at, next, first int64
 		t, u := &c.Thresholds, &c.Traffic
@@ -132,14 +135,11 @@ func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) er
 			v.Checked = v.Checked || v.SunsetAt.Equal(c.SunsetAt)
 		}
 		return nil
-	}, `
-		SELECT version, sunset_at, checked_at, verdict, new_sunset_at, first_day, days, requests, all_requests, keys, active_keys,
-			max_days, percent, min_keys, keys_percent, key_requests, key_days
-		FROM version_check ORDER BY version, checked_at, sunset_at`)
+	})
 	if err != nil {
 		return fmt.Errorf("list checks of versions: %w", err)
 	}
-	err = s.eachRow(ctx, func(row Row) error {
+	err = s.main.EachRow(ctx, `SELECT version, sunset_at, min(days) FROM version_notice GROUP BY version, sunset_at`, nil, func(row Row) error {
 		var version, days int
 		var sunset int64
 		if err := row.Scan(&version, &sunset, &days); err != nil {
@@ -149,7 +149,7 @@ func (s *Store) addHistory(ctx context.Context, versions []lifecycle.Version) er
 			v.NoticeDays = days
 		}
 		return nil
-	}, `SELECT version, sunset_at, min(days) FROM version_notice GROUP BY version, sunset_at`)
+	})
 	if err != nil {
 		return fmt.Errorf("list notices about versions: %w", err)
 	}

@@ -39,7 +39,7 @@ func typesText(types []event.Type) (string, error) {
 }
 
 // CreateWebhook implements event.Store. The row of the workspace is locked, so that two callers cannot both add the last one.
-func (s *Store) CreateWebhook(ctx context.Context, w *event.Webhook, max int) error {
+func (s *Events) CreateWebhook(ctx context.Context, w *event.Webhook, max int) error {
 	types, err := typesText(w.Types)
 	if err != nil {
 		return err
@@ -67,13 +67,13 @@ func (s *Store) CreateWebhook(ctx context.Context, w *event.Webhook, max int) er
 }
 
 // Webhook implements event.Store.
-func (s *Store) Webhook(ctx context.Context, workspaceID, id string) (*event.Webhook, error) {
+func (s *Events) Webhook(ctx context.Context, workspaceID, id string) (*event.Webhook, error) {
 	return readWebhook(s.main.In(ctx).QueryRow(ctx,
 		`SELECT `+webhookColumns+` FROM webhook WHERE id = $1 AND workspace_id = $2`, id, workspaceID))
 }
 
 // HoldWebhook implements event.Store.
-func (s *Store) HoldWebhook(ctx context.Context, id string) (*event.Webhook, error) {
+func (s *Events) HoldWebhook(ctx context.Context, id string) (*event.Webhook, error) {
 	return readWebhook(s.main.HoldRow(ctx, `SELECT `+webhookColumns+` FROM webhook WHERE id = $1`, id))
 }
 
@@ -89,7 +89,7 @@ func readWebhook(row Row) (*event.Webhook, error) {
 }
 
 // ListWebhooks implements event.Store.
-func (s *Store) ListWebhooks(ctx context.Context, workspaceID, before string, limit int) ([]event.Webhook, error) {
+func (s *Events) ListWebhooks(ctx context.Context, workspaceID, before string, limit int) ([]event.Webhook, error) {
 	var c Conditions
 	c.Where("workspace_id = ?", workspaceID)
 	if before != "" {
@@ -115,7 +115,7 @@ func (s *Store) ListWebhooks(ctx context.Context, workspaceID, before string, li
 }
 
 // UpdateWebhook implements event.Store.
-func (s *Store) UpdateWebhook(ctx context.Context, w *event.Webhook) error {
+func (s *Events) UpdateWebhook(ctx context.Context, w *event.Webhook) error {
 	types, err := typesText(w.Types)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, w *event.Webhook) error {
 }
 
 // DeleteWebhook implements event.Store.
-func (s *Store) DeleteWebhook(ctx context.Context, workspaceID, id string) error {
+func (s *Events) DeleteWebhook(ctx context.Context, workspaceID, id string) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `DELETE FROM webhook WHERE id = $1 AND workspace_id = $2`, id, workspaceID)
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, workspaceID, id string) error
 }
 
 // SaveHealth implements event.Store.
-func (s *Store) SaveHealth(ctx context.Context, w *event.Webhook) error {
+func (s *Events) SaveHealth(ctx context.Context, w *event.Webhook) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		q := s.main.In(ctx)
 		_, err := q.Exec(ctx, `

@@ -21,7 +21,7 @@ const embeddedChain = "main"
 // auditLog returns the audit log of an instance that is not served.
 func auditLog(st *store.Store, chain, dir string, secrets *seal.Secrets, opt *Options) *audit.Log {
 	return audit.NewLog(audit.Options{
-		Store: st, Units: st, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
+		Store: st.Audit, Units: st, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
 		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: opt.Now, Log: opt.Log,
 	})
 }
@@ -59,12 +59,12 @@ func verifyAudit(ctx context.Context, cfg config.Config, checkpoints string) (v 
 	if cfg.MasterKey != "" {
 		master, err = parseMasterKey(&cfg)
 	} else {
-		master, err = MasterKeyFile(cfg.Data).Find(ctx, s)
+		master, err = MasterKeyFile(cfg.Data).Find(ctx, s.Secrets)
 	}
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := seal.Open(ctx, s, master, false)
+	secrets, err := seal.Open(ctx, s.Secrets, master, false)
 	if err != nil {
 		return nil, err
 	}

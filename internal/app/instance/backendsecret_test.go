@@ -57,7 +57,7 @@ func TestProcessesOfADatabaseShareTheBackendSecret(t *testing.T) {
 	}
 	t.Cleanup(func() { engine.Close() })
 	st := store.New(engine)
-	secrets, err := seal.Open(t.Context(), st, seal.MasterKey{1}, true)
+	secrets, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{1}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestProcessesOfADatabaseShareTheBackendSecret(t *testing.T) {
 			t.Errorf("another process has %q, want %q", shared, own)
 		}
 	}
-	stored, err := st.Secrets(t.Context())
+	stored, err := st.Secrets.Secrets(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -198,8 +198,8 @@ func (i *Instance) observed() store.Engine {
 
 // openStore opens the store and the journal, and reads or creates the member file.
 func (i *Instance) openStore(ctx context.Context) (*Store, error) {
-	s := store.New(i.observed())
-	id, err := s.InstanceID(ctx)
+	engine := i.observed()
+	id, err := store.New(engine).Secrets.InstanceID(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (i *Instance) openStore(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{s, journal}, nil
+	return newStore(engine, journal), nil
 }
 
 // startLock is held by the process that starts, so that only one of them creates the instance.
@@ -235,7 +235,7 @@ func (i *Instance) check(ctx context.Context) (err error) {
 	if err := checkComplete(ctx, i.Engine, location(i.cfg)); err != nil {
 		return err
 	}
-	if i.Initialised, err = i.Store.Initialised(ctx); err != nil {
+	if i.Initialised, err = i.Store.Accounts.Initialised(ctx); err != nil {
 		return err
 	}
 	switch {

@@ -112,13 +112,13 @@ func (i *Instance) sealHead(ctx context.Context) error {
 // journalAgain appends what the database knows of lost entries.
 func (i *Instance) journalAgain(ctx context.Context) error {
 	j, st := i.Store.Journal, i.Store.Store
-	err := st.EachEndedAPIKey(ctx, func(k *apikey.APIKey) error { return j.Append(backup.KeyEntry(k)) })
+	err := st.APIKeys.EachEndedAPIKey(ctx, func(k *apikey.APIKey) error { return j.Append(backup.KeyEntry(k)) })
 	if err != nil {
 		return err
 	}
 	const atOnce = 200
 	for before := ""; ; {
-		users, err := st.ListUsers(ctx, account.AllWorkspaces, account.UserFilter{Before: before, Limit: atOnce})
+		users, err := st.Accounts.ListUsers(ctx, account.AllWorkspaces, account.UserFilter{Before: before, Limit: atOnce})
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (i *Instance) journalAgain(ctx context.Context) error {
 		}
 		before = users[len(users)-1].ID
 	}
-	workspaces, err := st.Workspaces(ctx)
+	workspaces, err := st.Accounts.Workspaces(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (i *Instance) journalAgain(ctx context.Context) error {
 			}
 		}
 	}
-	return st.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
+	return st.SubjectKeys.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
 		return j.Append(backup.SubjectEntry(k.WorkspaceID, k.Subject, k.Generation, k.CreatedAt))
 	})
 }

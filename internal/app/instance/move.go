@@ -56,7 +56,7 @@ func Move(ctx context.Context, opt Options, m MoveRequest) (*MoveResult, error) 
 	}
 	defer source.Close()
 	st := store.New(source)
-	if initialised, err := st.Initialised(ctx); err != nil {
+	if initialised, err := st.Accounts.Initialised(ctx); err != nil {
 		return nil, err
 	} else if !initialised {
 		return nil, fmt.Errorf("%s %w", m.From, ErrNotInitialised)
@@ -65,7 +65,7 @@ func Move(ctx context.Context, opt Options, m MoveRequest) (*MoveResult, error) 
 		return nil, err
 	}
 	result := &MoveResult{}
-	if result.Instance, err = st.InstanceID(ctx); err != nil {
+	if result.Instance, err = st.Secrets.InstanceID(ctx); err != nil {
 		return nil, err
 	}
 	target, err := m.To.openTarget(ctx, result.Instance, &opt)
@@ -226,6 +226,6 @@ func contains(ctx context.Context, dir, instance string) (is bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	id, err := store.New(view).InstanceID(ctx)
+	id, err := store.New(view).Secrets.InstanceID(ctx)
 	return id == instance, err
 }

@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/govern/audit"
 	"keepsake/internal/govern/backup"
 	"keepsake/internal/memory/seal"
+	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 )
 
@@ -43,7 +44,7 @@ func Replay(ctx context.Context, cfg config.Config, opt Options, journals []stri
 		return nil, err
 	}
 	return result, result.replay(ctx, replay{
-		store: i.Store, entries: entries, secrets: i.Secrets, now: i.opt.Now,
+		store: i.Store.Store, credentials: backup.Credentials{APIKeys: i.Store.APIKeys, Accounts: i.Store.Accounts}, entries: entries, secrets: i.Secrets, now: i.opt.Now,
 		log: auditLog(i.Store.Store, i.Chain, cfg.Data, i.Secrets, &i.opt),
 	})
 }
@@ -65,23 +66,12 @@ func readJournals(paths []string, instance string, secrets *seal.Secrets, unsign
 
 // replay is what a replay works with.
 type replay struct {
-	store   replayStore
-	entries []backup.Entry // nil without a journal
-	secrets *seal.Secrets
-	log     *audit.Log
-	now     func() time.Time
-}
-
-// replayStore is a *store.Store or a *Store.
-type replayStore interface {
-	backup.Store
-	backup.Erasures
-	EachDestroyedKey(ctx context.Context, fn func(k *seal.SubjectKey) error) error
-	FinishErasures(ctx context.Context, at time.Time) error
-	ForgetBoundSubject(ctx context.Context, workspaceID string, is func(subjectID string) bool) error
-	Run(ctx context.Context, fn func(ctx context.Context) error) error
-	EndAllSessions(ctx context.Context, at time.Time) (int64, error)
-	ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row, error)
+	store       *store.Store
+	credentials backup.Credentials
+	entries     []backup.Entry // nil without a journal
+	secrets     *seal.Secrets
+	log         *audit.Log
+	now         func() time.Time
 }
 
 // replay repeats what happened after the backup, ends all sessions, and records the restore in the audit log.
@@ -98,11 +88,11 @@ func (result *RestoreResult) replay(ctx context.Context, r replay) error {
 	}
 	err = r.store.Run(ctx, func(ctx context.Context) (err error) {
 		if r.entries != nil {
-			if result.Journal, err = backup.Replay(ctx, r.store, r.entries, last); err != nil {
+			if result.Journal, err = backup.Replay(ctx, r.credentials, r.entries, last); err != nil {
 				return err
 			}
 		}
-		if result.SessionsEnded, err = r.store.EndAllSessions(ctx, r.now()); err != nil {
+		if result.SessionsEnded, err = r.store.Sessions.EndAllSessions(ctx, r.now()); err != nil {
 			return err
 		}
 		e := audit.Entry{Action: audit.InstanceRestored, Actor: "local"}
@@ -119,7 +109,7 @@ func (result *RestoreResult) replay(ctx context.Context, r replay) error {
 
 // lastEvent returns the time of the newest entry in the restored audit log.
 func (r *replay) lastEvent(ctx context.Context) (time.Time, error) {
-	rows, err := r.store.ListAuditRows(ctx, audit.Filter{Limit: 1})
+	rows, err := r.store.Audit.ListAuditRows(ctx, audit.Filter{Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return time.Time{}, err
 	}
@@ -130,27 +120,27 @@ func (r *replay) lastEvent(ctx context.Context) (time.Time, error) {
 // file can be newer than the data.
 func (result *RestoreResult) eraseAgain(ctx context.Context, r replay, last time.Time) (err error) {
 	st := r.store
-	if result.SubjectsErased, result.MemoriesErased, err = backup.ReplayErasures(ctx, st, r.entries, last); err != nil {
+	if result.SubjectsErased, result.MemoriesErased, err = backup.ReplayErasures(ctx, st.Restore, r.entries, last); err != nil {
 		return err
 	}
-	if err := st.FinishErasures(ctx, r.now()); err != nil {
+	if err := st.Restore.FinishErasures(ctx, r.now()); err != nil {
 		return err
 	}
 	lookup, found := r.secrets.Find(seal.LookupSecret)
-	err = st.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
-		again, err := st.EraseAgain(ctx, k.WorkspaceID, k.Subject, k.Generation, false, k.CreatedAt)
+	err = st.SubjectKeys.EachDestroyedKey(ctx, func(k *seal.SubjectKey) error {
+		again, err := st.Restore.EraseAgain(ctx, k.WorkspaceID, k.Subject, k.Generation, false, k.CreatedAt)
 		if again {
 			result.SubjectsErased++
 		}
 		if err != nil || !found {
 			return err
 		}
-		return st.ForgetBoundSubject(ctx, k.WorkspaceID, func(name string) bool {
+		return st.APIKeys.ForgetBoundSubject(ctx, k.WorkspaceID, func(name string) bool {
 			return seal.NewLookup(lookup).Subject(k.WorkspaceID, name) == k.Subject
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return st.FinishErasures(ctx, r.now())
+	return st.Restore.FinishErasures(ctx, r.now())
 }

@@ -210,14 +210,14 @@ func (r *RestoreRequest) update(ctx context.Context, engine *sqlite.Engine, dir 
 		return err
 	}
 	st := store.New(engine)
-	instance, err := st.InstanceID(ctx)
+	instance, err := st.Secrets.InstanceID(ctx)
 	if err != nil {
 		return err
 	}
 	if instance != result.Instance {
 		return fmt.Errorf("%s %w: its databases belong to another instance than its header says", r.Data, backup.ErrDamaged)
 	}
-	secrets, err := seal.Open(ctx, st, master, false)
+	secrets, err := seal.Open(ctx, st.Secrets, master, false)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,8 @@ func (r *RestoreRequest) update(ctx context.Context, engine *sqlite.Engine, dir 
 		return err
 	}
 	return result.replay(ctx, replay{
-		store: st, entries: entries, secrets: secrets, log: auditLog(st, embeddedChain, dir, secrets, opt), now: opt.Now,
+		store: st, credentials: backup.Credentials{APIKeys: st.APIKeys, Accounts: st.Accounts}, entries: entries, secrets: secrets,
+		log: auditLog(st, embeddedChain, dir, secrets, opt), now: opt.Now,
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // Unseal opens the instance's secrets, and creates them and the master key for a new instance. An instance that has
 // secrets never gets a new master key, which could not open them. Call Unseal within Start.
 func (i *Instance) Unseal(ctx context.Context) error {
-	wrapped, err := i.Store.Secrets(ctx)
+	wrapped, err := i.Store.Secrets.Secrets(ctx)
 	if err != nil {
 		return fmt.Errorf("read secrets: %w", err)
 	}
@@ -22,7 +22,7 @@ func (i *Instance) Unseal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if i.Secrets, err = seal.Open(ctx, i.Store, master, !i.Initialised); err != nil {
+	if i.Secrets, err = seal.Open(ctx, i.Store.Secrets, master, !i.Initialised); err != nil {
 		return err
 	}
 	if err := i.authenticateJournal(ctx); err != nil {
@@ -47,7 +47,7 @@ func (i *Instance) sealBindings(ctx context.Context) error {
 	if err := openBindings(i.Store.Store, i.Secrets); err != nil {
 		return err
 	}
-	_, err = i.Store.SealOldBindings(ctx)
+	_, err = i.Store.APIKeys.SealOldBindings(ctx)
 	return err
 }
 
@@ -61,7 +61,7 @@ func openBindings(st *store.Store, secrets *seal.Secrets) error {
 	if err != nil {
 		return err
 	}
-	st.SealBindings(binding)
+	st.APIKeys.SealBindings(binding)
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (i *Instance) masterKey(ctx context.Context, create bool) (key seal.MasterK
 	if i.cfg.MasterKey != "" {
 		return parseMasterKey(i.cfg)
 	}
-	key, i.Rekeyed, err = MasterKeyFile(i.cfg.Data).Recover(ctx, i.Store, i.opt.Now())
+	key, i.Rekeyed, err = MasterKeyFile(i.cfg.Data).Recover(ctx, i.Store.Secrets, i.opt.Now())
 	switch {
 	case err == nil || !errors.Is(err, fs.ErrNotExist):
 		return key, err

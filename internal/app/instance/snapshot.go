@@ -38,7 +38,7 @@ func copyDatabase(ctx context.Context, e *postgres.Engine, dir string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	instance, err := store.New(view).InstanceID(ctx)
+	instance, err := store.New(view).Secrets.InstanceID(ctx)
 	if err != nil {
 		return err
 	}

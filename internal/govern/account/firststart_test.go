@@ -22,13 +22,13 @@ import (
 
 // keptUsers is the store with a look at what is written of users, which nothing reads back yet.
 type keptUsers struct {
-	*store.Store
+	*store.Accounts
 	users []account.User
 }
 
 func (s *keptUsers) CreateUser(ctx context.Context, u *account.User) error {
 	s.users = append(s.users, *u)
-	return s.Store.CreateUser(ctx, u)
+	return s.Accounts.CreateUser(ctx, u)
 }
 
 func setup(t *testing.T) (*account.Service, *keptUsers) {
@@ -38,9 +38,10 @@ func setup(t *testing.T) (*account.Service, *keptUsers) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	s := &keptUsers{Store: store.New(engine)}
+	st := store.New(engine)
+	s := &keptUsers{Accounts: st.Accounts}
 	return account.NewService(account.Options{
-		Store: s, Units: s.Store, Directory: account.NewDirectory(s, limit.Tiers(), &owners{}, clock),
+		Store: s, Units: st, Directory: account.NewDirectory(s, limit.Tiers(), &owners{}, clock),
 		Random: rand.Reader, Now: clock,
 	}), s
 }
@@ -91,7 +92,7 @@ func TestFirstStartCreatesOperatorAndAdmin(t *testing.T) {
 	if !ok || !e.Operator() || e.Name() != "default" || e.Tier().Name != limit.TierUnlimited {
 		t.Errorf("the directory has %+v", e)
 	}
-	workspaces, err := kept.Workspaces(t.Context())
+	workspaces, err := kept.Accounts.Workspaces(t.Context())
 	if err != nil || len(workspaces) != 1 || workspaces[0].ID != first.WorkspaceID || !workspaces[0].CreatedAt.Equal(noon) {
 		t.Errorf("the store has %+v, %v", workspaces, err)
 	}
@@ -114,7 +115,7 @@ func TestSecondFirstStartChangesNothing(t *testing.T) {
 	if p, ok := problem.As(err); !ok || p.Kind != problem.Conflict {
 		t.Errorf("a second first start answers %v, want a conflict", err)
 	}
-	if workspaces, _ := kept.Workspaces(t.Context()); len(workspaces) != 1 {
+	if workspaces, _ := kept.Accounts.Workspaces(t.Context()); len(workspaces) != 1 {
 		t.Errorf("there are %d workspaces", len(workspaces))
 	}
 }
@@ -127,7 +128,7 @@ func TestFirstStartIsAtomic(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)
 	}
-	if workspaces, _ := kept.Workspaces(t.Context()); len(workspaces) != 0 {
+	if workspaces, _ := kept.Accounts.Workspaces(t.Context()); len(workspaces) != 0 {
 		t.Errorf("a first start that failed left %d workspaces", len(workspaces))
 	}
 	if _, ok := s.Directory.Operator(); ok {
@@ -178,7 +179,7 @@ func TestInvalidAdminCreatesNothing(t *testing.T) {
 			t.Errorf("the message shows the password: %s", p.Message)
 		}
 	}
-	if workspaces, _ := kept.Workspaces(t.Context()); len(workspaces) != 0 {
+	if workspaces, _ := kept.Accounts.Workspaces(t.Context()); len(workspaces) != 0 {
 		t.Errorf("refused admins left %d workspaces", len(workspaces))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 	"keepsake/internal/store/sqlite/sqlitetest"
+	usagestore "keepsake/internal/store/usage"
 )
 
 // office is a LoginService over a real store, with a workspace and a user who administers it.
@@ -149,24 +150,24 @@ func officeOn(t testing.TB, engine store.Engine, signing safe) *office {
 	o := &office{store: store.New(engine), log: &entries{}}
 	o.clock.Store(time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).UnixMilli())
 	log := slog.New(slog.DiscardHandler)
-	directory := account.NewDirectory(o.store, limit.Tiers(), usage.NewRecorder(o.store, o.now, log), o.now)
+	directory := account.NewDirectory(o.store.Accounts, limit.Tiers(), usage.NewRecorder(usagestore.New(engine).Counters, o.now, log), o.now)
 	keys, err := auth.OpenSigningKeys(t.Context(), signing, o.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tokens := auth.NewTokens(keys, "keepsake", o.now)
-	o.bearers = account.NewBearers(o.store, directory, tokens)
-	o.guesses = &guesses{GuessStore: o.store}
+	o.bearers = account.NewBearers(o.store.Sessions, directory, tokens)
+	o.guesses = &guesses{GuessStore: o.store.Guesses}
 	options := account.LoginOptions{
-		Store: o.store, Sessions: o.store, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
+		Store: o.store.Accounts, Sessions: o.store.Sessions, Units: o.store, Directory: directory, Tokens: tokens, Bearers: o.bearers,
 		Audit: o.log, Guesses: o.guesses, Secret: []byte("secret of the tests"), Cost: cheap, Random: rand.Reader, Now: o.now, Log: log,
 	}
 	if engine.Shared() {
-		options.Clock = o.store.Clock
+		options.Clock = o.store.Guesses.Clock
 	}
 	o.LoginService = account.NewLoginService(options)
 	o.people = account.NewService(account.Options{
-		Store: o.store, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
+		Store: o.store.Accounts, Units: o.store, Directory: directory, Audit: o.log, Sessions: o.LoginService, Hashing: o.LoginService,
 		Cost: cheap, Random: rand.Reader, Now: o.now,
 	})
 	return o

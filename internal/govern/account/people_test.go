@@ -73,7 +73,7 @@ func people(t *testing.T) *bench {
 	s := store.New(engine)
 	b := &bench{t: t, log: &audittest.Recorder{}, sessions: &told{}, units: s}
 	b.Service = account.NewService(account.Options{
-		Store: s, Units: s, Directory: account.NewDirectory(s, limit.Tiers(), &owners{}, clock),
+		Store: s.Accounts, Units: s, Directory: account.NewDirectory(s.Accounts, limit.Tiers(), &owners{}, clock),
 		Audit: b.log, Sessions: b.sessions, Anonymous: func(a limit.Allowance) { b.anyone = a },
 		Cost: cheap, Random: rand.Reader, Now: clock,
 	})

@@ -111,7 +111,7 @@ func TestRefreshTokensExpire(t *testing.T) {
 	o.wait(account.RefreshLifetime)
 	_, err := o.Refresh(t.Context(), second.RefreshToken)
 	wantCode(t, err, "token_expired")
-	if err := o.store.PruneSessions(t.Context(), o.now(), o.now().Add(-24*time.Hour)); err != nil {
+	if err := o.store.Sessions.PruneSessions(t.Context(), o.now(), o.now().Add(-24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = o.Refresh(t.Context(), second.RefreshToken)

@@ -57,13 +57,6 @@ func (r *recorded) call(what string, before time.Time) error {
 	return nil
 }
 
-// reader is a Store without usage.
-type reader struct{ *recorded }
-
-func (reader) EachCell(context.Context, usage.CellQuery, func(c *usage.Cell) error) error { return nil }
-
-func (reader) LastCalls(context.Context, string) (map[int]time.Time, error) { return nil, nil }
-
 func newLog(days int) (*recorded, *Log) {
 	store := &recorded{}
 	return store, NewLog(store, days, func() time.Time { return now }, slog.New(slog.DiscardHandler))
@@ -274,7 +267,7 @@ func TestPagesOfRequestsFollowOneAnother(t *testing.T) {
 		}
 		store.requests = append(store.requests, r)
 	}
-	s := NewService(Options{Store: reader{store}, Log: l, Now: func() time.Time { return now }})
+	s := NewService(Options{Requests: store, Log: l, Now: func() time.Time { return now }})
 	for _, c := range []struct {
 		filters            []string
 		limit, pages, want int
@@ -314,7 +307,7 @@ func TestPageReadsABoundedPartOfTheLog(t *testing.T) {
 	for i := range maxScanned + 10_000 {
 		store.requests = append(store.requests, Request{At: now.Add(-time.Duration(i) * time.Second), Number: 1})
 	}
-	s := NewService(Options{Store: reader{store}, Log: l, Now: func() time.Time { return now }})
+	s := NewService(Options{Requests: store, Log: l, Now: func() time.Time { return now }})
 	list, next, err := s.Requests(t.Context(), parse(t, Params{Filters: []string{"status:404"}}), "", nil, 50)
 	if err != nil || len(list) != 0 || next == nil {
 		t.Fatalf("got %v, %v, %v", list, next, err)

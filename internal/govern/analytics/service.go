@@ -19,7 +19,9 @@ type Service struct{ o Options }
 
 // Options are what a Service needs.
 type Options struct {
-	Store    Store
+	Usage    UsageStore
+	Requests LogStore
+	Calls    CallStore
 	Accounts *account.Directory
 	Keys     KeyCounters
 	Limiter  limit.Limiter
@@ -72,7 +74,7 @@ func (s *Service) Query(p *auth.Principal, workspace string, params Params) (*Qu
 // cells returns the cells of a query.
 func (s *Service) cells(ctx context.Context, q *Query) Cells {
 	return func(fn func(c *usage.Cell) error) error {
-		err := s.o.Store.EachCell(ctx, usage.CellQuery{
+		err := s.o.Usage.EachCell(ctx, usage.CellQuery{
 			WorkspaceID: q.WorkspaceID, KeyIDs: q.Filter.Keys(), From: q.From, To: q.end(), Step: q.Interval.Length(),
 		}, fn)
 		if err != nil {
@@ -107,7 +109,7 @@ func (s *Service) Versions(ctx context.Context, q *Query) ([]VersionUse, error) 
 	if err := s.o.Flush(ctx); err != nil {
 		return nil, err
 	}
-	calls, err := s.o.Store.LastCalls(ctx, q.WorkspaceID)
+	calls, err := s.o.Calls.LastCalls(ctx, q.WorkspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("read the last calls of versions: %w", err)
 	}
@@ -138,7 +140,7 @@ func (s *Service) Errors(ctx context.Context, q *Query, limit int) ([]ErrorGroup
 		status      int
 	}
 	groups := map[key]*ErrorGroup{}
-	err := s.o.Store.EachError(ctx, ErrorQuery{WorkspaceID: q.WorkspaceID, From: q.From, To: q.end()}, func(c *ErrorCount) {
+	err := s.o.Requests.EachError(ctx, ErrorQuery{WorkspaceID: q.WorkspaceID, From: q.From, To: q.end()}, func(c *ErrorCount) {
 		if !q.Filter.Match(&c.Traits) {
 			return
 		}
@@ -181,7 +183,7 @@ func (s *Service) Requests(ctx context.Context, q *Query, requestID string, befo
 	}
 	read := RequestQuery{WorkspaceID: q.WorkspaceID, From: q.since, To: q.until, ID: requestID, Before: before, Limit: limit + 1}
 	for scanned := 0; scanned < maxScanned; {
-		found, err := s.o.Store.Requests(ctx, read)
+		found, err := s.o.Requests.Requests(ctx, read)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the log of requests: %w", err)
 		}
@@ -208,7 +210,7 @@ func (s *Service) Sampled(ctx context.Context, q *Query) (bool, error) {
 	if !s.o.Log.On() {
 		return false, nil
 	}
-	left, err := s.o.Store.HasGap(ctx, q.WorkspaceID, q.since, q.until)
+	left, err := s.o.Requests.HasGap(ctx, q.WorkspaceID, q.since, q.until)
 	if err != nil {
 		return false, fmt.Errorf("read the gaps of the log of requests: %w", err)
 	}

@@ -25,11 +25,14 @@ type LogStore interface {
 	PruneErrors(ctx context.Context, before time.Time) error
 }
 
-// Store is what the Service reads.
-type Store interface {
-	LogStore
+// UsageStore reads usage.
+type UsageStore interface {
 	// EachCell calls fn for cells of usage. See usage.Store.
 	EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error
+}
+
+// CallStore reads when versions were called.
+type CallStore interface {
 	// LastCalls returns when each version was last called, for a workspace or, if it is empty, for all.
 	LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error)
 }

@@ -48,12 +48,12 @@ type forgettable struct {
 	since time.Time
 }
 
-// Reader reads the keys for a Directory. *store.Store is one. fn must not keep k or its Secrets, which are reused.
+// Reader reads the keys for a Directory. *store.APIKeys is one. fn must not keep k or its Secrets, which are reused.
 type Reader interface {
 	// EachAPIKey calls fn for every key that is not revoked.
 	EachAPIKey(ctx context.Context, fn func(k *APIKey) error) error
-	// APIKeys calls fn for every key with one of these IDs, revoked ones included.
-	APIKeys(ctx context.Context, ids []string, fn func(k *APIKey) error) error
+	// APIKeysByID calls fn for every key with one of these IDs, revoked ones included.
+	APIKeysByID(ctx context.Context, ids []string, fn func(k *APIKey) error) error
 	// APIKeyBySecret returns the key that has a secret with this hash, in any state, or problem.Missing.
 	APIKeyBySecret(ctx context.Context, hash [32]byte) (*APIKey, error)
 }

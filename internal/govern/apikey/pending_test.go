@@ -29,11 +29,11 @@ func (fullDisk) Run(context.Context, func(ctx context.Context) error) error {
 func (b *bundle) restarted(t *testing.T, full bool) *bundle {
 	t.Helper()
 	o := b.Options
-	o.Accounts = account.NewDirectory(b.store, limit.Tiers(), b.recorder, b.now)
+	o.Accounts = account.NewDirectory(b.store.Accounts, limit.Tiers(), b.recorder, b.now)
 	if err := o.Accounts.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	o.Directory = apikey.NewDirectory(b.store, o.Hasher, o.Accounts, b.recorder, b.now)
+	o.Directory = apikey.NewDirectory(b.store.APIKeys, o.Hasher, o.Accounts, b.recorder, b.now)
 	if err := o.Directory.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestRevocationIsInForceBeforeItIsStored(t *testing.T) {
 		}
 	}
 	// Neither a newer revision from elsewhere nor the hour after which revoked keys are forgotten brings the key back.
-	newer, err := b.store.APIKey(ctx, b.tenant, k.ID)
+	newer, err := b.store.APIKeys.APIKey(ctx, b.tenant, k.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestFailedRevocationBlocksNoOther(t *testing.T) {
 		b.pass(time.Second)
 	}
 	var log strings.Builder
-	store := &brokenKey{b.store, broken.ID}
+	store := &brokenKey{b.store.APIKeys, broken.ID}
 	b.Store, b.Log = store, slog.New(slog.NewTextHandler(&log, nil)) // of the next process
 	s := b.restarted(t, false)
 	s.StorePending(t.Context())

@@ -9,7 +9,7 @@ import (
 
 // Reload reads keys again that another process has created, changed or revoked.
 func (d *Directory) Reload(ctx context.Context, ids []string) error {
-	err := d.store.APIKeys(ctx, ids, func(k *APIKey) error {
+	err := d.store.APIKeysByID(ctx, ids, func(k *APIKey) error {
 		d.Put(k)
 		return nil
 	})
@@ -37,7 +37,7 @@ func (d *Directory) ReloadAll(ctx context.Context) error {
 	for key := range unseen {
 		ids = append(ids, id.Format(id.APIKey, key))
 	}
-	if err := d.store.APIKeys(ctx, ids, put); err != nil {
+	if err := d.store.APIKeysByID(ctx, ids, put); err != nil {
 		return fmt.Errorf("reload revoked API keys: %w", err)
 	}
 	d.mu.Lock()

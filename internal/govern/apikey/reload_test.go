@@ -9,7 +9,7 @@ import (
 )
 
 // APIKeys implements Reader.
-func (s *fakeReader) APIKeys(_ context.Context, ids []string, fn func(k *APIKey) error) error {
+func (s *fakeReader) APIKeysByID(_ context.Context, ids []string, fn func(k *APIKey) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, keyID := range ids {

@@ -110,7 +110,7 @@ func (s *Service) reportedKeys(ctx context.Context, p *auth.Principal, now time.
 			ids = append(ids, list[i].KeyID)
 		}
 	}
-	err := s.o.Directory.store.APIKeys(ctx, ids, func(k *APIKey) error {
+	err := s.o.Directory.store.APIKeysByID(ctx, ids, func(k *APIKey) error {
 		workspace, ok := s.o.Accounts.Entry(k.WorkspaceID)
 		if !ok || !seesWorkspace(p, k.WorkspaceID) || !visibleTo(p, k) {
 			return nil

@@ -44,7 +44,7 @@ func (b *bundle) wantUsed(t *testing.T, keyID string, ofKey, ofWorkspace int64) 
 		t.Errorf("the workspace has %d of %d left in its minute", minute.Remaining, minute.Limit)
 	}
 	day := b.now().Format(time.DateOnly)
-	stored, err := b.store.OwnerQuotas(t.Context(), []string{keyID, b.tenant}, []string{day})
+	stored, err := b.counters.OwnerQuotas(t.Context(), []string{keyID, b.tenant}, []string{day})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestReportsMustBeOfTheLastDay(t *testing.T) {
 	counted := map[string]int64{}
 	from := b.now().Add(-48 * time.Hour)
 	q := usage.CellQuery{WorkspaceID: b.tenant, From: from, To: b.now().Add(time.Hour), Step: time.Minute}
-	err := b.store.EachCell(t.Context(), q, func(c *usage.Cell) error {
+	err := b.counters.EachCell(t.Context(), q, func(c *usage.Cell) error {
 		counted[fmt.Sprint(c.Start.Sub(b.now()), " ", c.Surface, " ", c.Method, " ", c.Route, " ", c.Version)] += c.Requests
 		counted[fmt.Sprint("charged ", c.Start.Sub(b.now()))] += c.Charged
 		return nil
@@ -187,7 +187,7 @@ func TestReportedRoutesAreBounded(t *testing.T) {
 	b.send(t, 300, 0, list...)
 	routes := map[string]int64{}
 	q := usage.CellQuery{WorkspaceID: b.tenant, From: b.now().Add(-time.Hour), To: b.now().Add(time.Hour), Step: time.Minute}
-	err := b.store.EachCell(t.Context(), q, func(c *usage.Cell) error {
+	err := b.counters.EachCell(t.Context(), q, func(c *usage.Cell) error {
 		if c.Requests > 0 {
 			routes[c.Route] += c.Requests
 		}
@@ -221,7 +221,7 @@ func TestFailedReportSpendsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.newKey(t, apikey.Draft{})
-	broken := &lostCommits{ReportStore: b.store, before: errors.New("lost"), calls: 3}
+	broken := &lostCommits{ReportStore: b.counters, before: errors.New("lost"), calls: 3}
 	b.set(func(o *apikey.Options) { o.Reports = broken })
 	if _, err := b.Report(t.Context(), b.manager(auth.All), []apikey.Report{b.report("a", key.ID, 5)}); err == nil {
 		t.Error("a failed report was accepted")

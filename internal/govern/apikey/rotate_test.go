@@ -275,7 +275,7 @@ func TestSecretsFollowAModelOfRotation(t *testing.T) {
 			},
 		})
 		// A restart gives the same answers.
-		again := apikey.NewDirectory(b.store, b.Hasher, b.Accounts, b.recorder, b.now)
+		again := apikey.NewDirectory(b.store.APIKeys, b.Hasher, b.Accounts, b.recorder, b.now)
 		if err := again.Load(context.Background(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
 	"keepsake/internal/store/sqlite/sqlitetest"
+	usagestore "keepsake/internal/store/usage"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -38,6 +39,7 @@ type bundle struct {
 	apikey.Options
 	log      audittest.Recorder
 	store    *store.Store
+	counters *usagestore.Counters
 	recorder *usage.Recorder
 	at       atomic.Int64 // Unix microseconds
 	tenant   string       // ID of the free workspace
@@ -73,15 +75,15 @@ func setup(t testing.TB) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	b := &bundle{store: store.New(engine), tenant: id.New(id.Workspace)}
+	b := &bundle{store: store.New(engine), counters: usagestore.New(engine).Counters, tenant: id.New(id.Workspace)}
 	b.at.Store(noon.UnixMicro())
-	b.recorder = usage.NewRecorder(b.store, b.now, slog.New(slog.DiscardHandler))
-	accounts := account.NewDirectory(b.store, limit.Tiers(), b.recorder, b.now)
+	b.recorder = usage.NewRecorder(b.counters, b.now, slog.New(slog.DiscardHandler))
+	accounts := account.NewDirectory(b.store.Accounts, limit.Tiers(), b.recorder, b.now)
 	for _, w := range []account.Workspace{
 		{ID: id.New(id.Workspace), Name: "default", Tier: limit.TierUnlimited, Operator: true, CreatedAt: noon, Revision: 1},
 		{ID: b.tenant, Name: "tenant", Tier: limit.TierFree, CreatedAt: noon, Revision: 1},
 	} {
-		if err := b.store.CreateWorkspace(t.Context(), &w); err != nil {
+		if err := b.store.Accounts.CreateWorkspace(t.Context(), &w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,9 +93,9 @@ func setup(t testing.TB) *bundle {
 	hasher := apikey.NewHasher([]byte("pepper"))
 	b.Options = apikey.Options{
 		Limiter: limit.Local{},
-		Store:   b.store, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.store, Reports: b.store, Audit: &b.log, Random: rand.Reader, Now: b.now,
+		Store:   b.store.APIKeys, Units: b.store, Accounts: accounts, Hasher: hasher, Uses: b.counters, Reports: b.counters, Audit: &b.log, Random: rand.Reader, Now: b.now,
 		PendingStore: &b.reserve, Log: slog.New(slog.DiscardHandler),
-		Directory: apikey.NewDirectory(b.store, hasher, accounts, b.recorder, b.now),
+		Directory: apikey.NewDirectory(b.store.APIKeys, hasher, accounts, b.recorder, b.now),
 	}
 	b.Service = apikey.NewService(b.Options)
 	return b
@@ -295,7 +297,7 @@ func TestKeysWorkAfterARestart(t *testing.T) {
 	if _, err := b.Revoke(t.Context(), b.manager(auth.All), revoked.ID, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	again := apikey.NewDirectory(b.store, b.Hasher, b.Accounts, b.recorder, b.now)
+	again := apikey.NewDirectory(b.store.APIKeys, b.Hasher, b.Accounts, b.recorder, b.now)
 	if err := again.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -337,14 +339,15 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 	}
 	t.Cleanup(func() { engine.Close() })
 	s := store.New(engine)
-	recorder := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
-	accounts := account.NewDirectory(s, limit.Tiers(), recorder, time.Now)
-	people := account.NewService(account.Options{Store: s, Units: s, Directory: accounts, Random: rand.Reader, Now: time.Now})
+	counters := usagestore.New(engine).Counters
+	recorder := usage.NewRecorder(counters, time.Now, slog.New(slog.DiscardHandler))
+	accounts := account.NewDirectory(s.Accounts, limit.Tiers(), recorder, time.Now)
+	people := account.NewService(account.Options{Store: s.Accounts, Units: s, Directory: accounts, Random: rand.Reader, Now: time.Now})
 	hasher := apikey.NewHasher([]byte("pepper"))
-	directory := apikey.NewDirectory(s, hasher, accounts, recorder, time.Now)
+	directory := apikey.NewDirectory(s.APIKeys, hasher, accounts, recorder, time.Now)
 	keys := apikey.NewService(apikey.Options{
 		Limiter: limit.Local{},
-		Store:   s, Units: s, Accounts: accounts, Hasher: hasher, Uses: s, Audit: &audittest.Recorder{},
+		Store:   s.APIKeys, Units: s, Accounts: accounts, Hasher: hasher, Uses: counters, Audit: &audittest.Recorder{},
 		Random: rand.Reader, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Directory: directory,
 	})

@@ -35,7 +35,7 @@ func TestLastUseIsShownBeforeAndAfterAFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := apikey.NewDirectory(b.store, b.Hasher, b.Accounts, usage.NewRecorder(b.store, b.now, nil), b.now)
+	again := apikey.NewDirectory(b.store.APIKeys, b.Hasher, b.Accounts, usage.NewRecorder(b.counters, b.now, nil), b.now)
 	if err := again.Load(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestChangeSucceedsWithoutLastUses(t *testing.T) {
 	b := setup(t)
 	ctx, p := t.Context(), b.manager(auth.All)
 	created, other := b.newKey(t, apikey.Draft{}), b.newKey(t, apikey.Draft{})
-	b.set(func(o *apikey.Options) { o.Uses = brokenUses{b.store} })
+	b.set(func(o *apikey.Options) { o.Uses = brokenUses{b.counters} })
 	rotated, err := b.Rotate(ctx, p, created.ID, nil, apikey.Rotation{}) // without grace: the old secret ends
 	if err != nil {
 		t.Fatalf("rotate: %v", err)
@@ -178,7 +178,7 @@ func TestPointBetweenStepsHidesNoOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k := b.newKey(t, apikey.Draft{})
-	b.set(func(o *apikey.Options) { o.Uses = looseSeries{b.store} })
+	b.set(func(o *apikey.Options) { o.Uses = looseSeries{b.counters} })
 	u, err := b.Usage(t.Context(), b.manager(auth.All), k.ID, 5*time.Minute, time.Minute)
 	if err != nil {
 		t.Fatal(err)

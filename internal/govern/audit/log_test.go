@@ -175,7 +175,7 @@ func TestAChangeThatCannotBeLoggedFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	log := audit.NewLog(audit.Options{
-		Store: full{b.store}, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: b.Checkpoints,
+		Store: full{b.store.Audit}, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: b.Checkpoints,
 		Random: rand.Reader, Now: b.now, Log: b.Log.Log,
 	})
 	change := func(ctx context.Context, n int) error {
@@ -201,7 +201,7 @@ func TestAChangeThatCannotBeLoggedFails(t *testing.T) {
 			t.Errorf("a count that cannot be written: %v", err)
 		}
 	}
-	log.Store = b.store
+	log.Store = b.store.Audit
 	if err := log.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

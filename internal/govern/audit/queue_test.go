@@ -38,7 +38,7 @@ func (b *bundle) reads(how audit.Reads, s audit.Store, units unit.Runner) *bundl
 func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := b.reads(audit.ReadsRelaxed, b.store, b.store)
+	l := b.reads(audit.ReadsRelaxed, b.store.Audit, b.store)
 	const reads = 1200 // more than two units
 	var targets []string
 	for n := range reads {
@@ -83,6 +83,7 @@ func TestRelaxedReadsAreWrittenSoonAndInOrder(t *testing.T) {
 // is let look.
 type stuck struct {
 	audit.Store
+	units        unit.Runner
 	full, unsure atomic.Bool
 	tries        atomic.Int64
 	look         chan struct{}
@@ -96,10 +97,10 @@ func (s *stuck) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 func (s *stuck) Run(ctx context.Context, fn func(ctx context.Context) error) error {
 	s.tries.Add(1)
 	if !s.full.Load() {
-		return s.Store.(unit.Runner).Run(ctx, fn)
+		return s.units.Run(ctx, fn)
 	}
 	if s.unsure.Load() {
-		return errors.Join(s.Store.(unit.Runner).Run(ctx, fn), errTest)
+		return errors.Join(s.units.Run(ctx, fn), errTest)
 	}
 	return errTest
 }
@@ -119,7 +120,7 @@ func TestRelaxedReadsFailWhereTheirRowsCannotBeWritten(t *testing.T) {
 
 func relaxedReadsFail(t *testing.T, dir string, unsure bool) {
 	b := setupIn(t, dir)
-	s := &stuck{Store: b.store, look: make(chan struct{})}
+	s := &stuck{Store: b.store.Audit, units: b.store, look: make(chan struct{})}
 	letLook := sync.OnceFunc(func() { close(s.look) })
 	defer letLook()
 	s.full.Store(true)
@@ -183,7 +184,7 @@ func TestAReadInAUnitBelongsToIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, how := range []audit.Reads{audit.ReadsTogether, audit.ReadsRelaxed} {
-		l := b.reads(how, b.store, b.store)
+		l := b.reads(how, b.store.Audit, b.store)
 		before := len(b.rows(t))
 		err := b.store.Run(t.Context(), func(ctx context.Context) error {
 			return errors.Join(l.Read(ctx, l.reading(1)), errTest)
@@ -243,7 +244,7 @@ func TestEveryBrokenChainIsNamed(t *testing.T) {
 	for _, l := range chains {
 		l.write(t, 5)
 	}
-	relaxed := chains["other"].reads(audit.ReadsRelaxed, b.store, b.store)
+	relaxed := chains["other"].reads(audit.ReadsRelaxed, b.store.Audit, b.store)
 	for n := range 3 {
 		if err := relaxed.Read(t.Context(), relaxed.reading(n)); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func keepingIn(t testing.TB, on store.Engine, dir string) *kept {
 	k := &kept{bundle: &bundle{store: s, dir: dir}, on: on}
 	k.at.Store(noon.UnixMicro())
 	k.Log = audit.NewLog(audit.Options{
-		Store: s, Units: s, Chain: "main", Secret: make([]byte, 32), Keyed: true, Checkpoints: filepath.Join(k.dir, "audit.checkpoints"),
+		Store: s.Audit, Units: s, Chain: "main", Secret: make([]byte, 32), Keyed: true, Checkpoints: filepath.Join(k.dir, "audit.checkpoints"),
 		ReadDays: 30, Random: randomness{}, Now: k.now, Log: slog.New(slog.DiscardHandler),
 	})
 	k.begin(t, true)
@@ -126,7 +126,7 @@ func (k *kept) sound(t testing.TB, when string) *audit.Verified {
 // count is how many reads, changes and removals a chain has.
 func (k *kept) count(t testing.TB, chain string) (reads, changes, removals int) {
 	t.Helper()
-	rows, err := k.store.AuditRowsAfter(t.Context(), chain, 0, 1_000_000)
+	rows, err := k.store.Audit.AuditRowsAfter(t.Context(), chain, 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestListOfRemovedReadsHasTheirRemoval(t *testing.T) {
 				k.removeReads(t)
 			}
 		}))
-		rows, err := beside.ListAuditRows(t.Context(), audit.Filter{Limit: 100})
+		rows, err := beside.Audit.ListAuditRows(t.Context(), audit.Filter{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestOldReadsAreRemoved(t *testing.T) {
 		if v.Rows != 13 || v.Heads[0].Sequence != 1313 {
 			t.Errorf("%d rows verified, and the chain ends with %d; want 13 and 1313", v.Rows, v.Heads[0].Sequence)
 		}
-		rows, err := k.store.ListAuditRows(t.Context(), audit.Filter{Action: audit.ReadsRemoved, Limit: 9})
+		rows, err := k.store.Audit.ListAuditRows(t.Context(), audit.Filter{Action: audit.ReadsRemoved, Limit: 9})
 		if err != nil || len(rows) != 1 || rows[0].Target != "main" || rows[0].Count != 1300 || rows[0].WorkspaceID != "" ||
 			!strings.Contains(rows[0].Details, `"first":"4","hash":"`) || !strings.Contains(rows[0].Details, `"kept":"3","last":"1306"`) {
 			t.Errorf("the removal is on record as %+v, %v", rows, err)
@@ -258,7 +258,7 @@ func TestReadBehindARemovalIsLinked(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, k *kept) {
 		k.read(t, 3)
-		before, err := k.store.AuditHead(t.Context(), "main")
+		before, err := k.store.Audit.AuditHead(t.Context(), "main")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,13 +325,13 @@ func TestInterruptedRemovalVerifies(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, k *kept) {
 		k.month(t)
 		for steps := range 3 {
-			s := &stopping{k.store, min(steps, 1)} // one step more each time
+			s := &stopping{k.store.Audit, min(steps, 1)} // one step more each time
 			k.Store = s
 			if err := k.RemoveReads(t.Context()); !errors.Is(err, errTest) {
 				t.Fatalf("the run that stops: %v", err)
 			}
 			k.sound(t, fmt.Sprintf("stopped after %d steps", steps))
-			k.Store = k.store
+			k.Store = k.store.Audit
 			k = k.restart(t)
 			k.sound(t, fmt.Sprintf("restarted after %d steps", steps))
 			if reads, _, removals := k.count(t, "main"); reads <= 5 || removals != 1 {
@@ -413,11 +413,11 @@ func TestDeletedReadIsFoundDuringARemoval(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, k *kept) {
 		k.month(t)
-		k.Store = &stopping{k.store, 1}
+		k.Store = &stopping{k.store.Audit, 1}
 		if err := k.RemoveReads(t.Context()); !errors.Is(err, errTest) {
 			t.Fatal(err)
 		}
-		k.Store = k.store
+		k.Store = k.store.Audit
 		k.sound(t, "a removal under way")
 		k.tamper(t, "DELETE FROM audit_read WHERE "+placeOf("main", 100))
 		if found := k.verify(t).Break(); found == nil || found.Sequence != 100 || found.Reason != audit.RowMissing {
@@ -562,11 +562,11 @@ func TestAnyMixOfReadsAndRemovalsVerifies(t *testing.T) {
 				case "restart":
 					l = l.restart(t)
 				case "stop":
-					l.Store = &stopping{l.store, n % 2}
+					l.Store = &stopping{l.store.Audit, n % 2}
 					if err := l.RemoveReads(t.Context()); err != nil && !errors.Is(err, errTest) {
 						rt.Fatal(err)
 					}
-					l.Store = l.store
+					l.Store = l.store.Audit
 				case "remove":
 					l.removeReads(t)
 					before := l.now().Truncate(day).Add(-30 * day)

@@ -48,7 +48,7 @@ func setupIn(t testing.TB, dir string) *bundle {
 	b := &bundle{store: store.New(engine), engine: engine, dir: dir}
 	b.at.Store(noon.UnixMicro())
 	b.Log = audit.NewLog(audit.Options{
-		Store: b.store, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: filepath.Join(dir, "audit.checkpoints"),
+		Store: b.store.Audit, Units: b.store, Chain: "main", Secret: make([]byte, 32), Checkpoints: filepath.Join(dir, "audit.checkpoints"),
 		Random: rand.Reader, Now: b.now, Log: slog.New(slog.DiscardHandler),
 	})
 	b.begin(t, true)
@@ -126,7 +126,7 @@ func (b *bundle) verify(t testing.TB) *audit.Verified {
 // rows reads the chain.
 func (b *bundle) rows(t testing.TB) []*audit.Row {
 	t.Helper()
-	rows, err := b.store.AuditRowsAfter(t.Context(), "main", 0, 1_000_000)
+	rows, err := b.store.Audit.AuditRowsAfter(t.Context(), "main", 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func TestALoneReaderWaitsForOneCommitAndEachOf64ForTwoAtMost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	last := func() int64 { return b.commits(t) }
-	d := &durable{Store: b.store, ended: last, own: map[string]int64{}}
+	d := &durable{Store: b.store.Audit, ended: last, own: map[string]int64{}}
 	l := b.reads(audit.ReadsTogether, d, b.store)
 
 	const alone = 50
@@ -197,7 +197,7 @@ func TestOnPostgresEachOf64WaitsForTwoCommitsAtMost(t *testing.T) {
 	b := setup(t)
 	shared := onPostgres(t)
 	var commits atomic.Int64
-	d := &durable{Store: shared, ended: func() int64 { return commits.Add(1) }, own: map[string]int64{}}
+	d := &durable{Store: shared.Audit, ended: func() int64 { return commits.Add(1) }, own: map[string]int64{}}
 	l := b.reads(audit.ReadsTogether, d, shared)
 	l.Away = true
 	l.begin(t, true)
@@ -252,7 +252,7 @@ func (a *alone) AppendAuditRows(ctx context.Context, rows []*audit.Row) error {
 func TestAwayAReadIsOneStatement(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	a := &alone{Store: b.store}
+	a := &alone{Store: b.store.Audit}
 	l := b.reads(audit.ReadsTogether, a, b.store)
 	l.Away = true
 	read := func() {
@@ -298,7 +298,7 @@ func TestAStatementWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			a.Store = b.store
+			a.Store = b.store.Audit
 			l := b.reads(audit.ReadsTogether, a, b.store)
 			l.Away = true
 			for n := range 5 {
@@ -317,7 +317,7 @@ func TestAStatementWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	t.Run("another error", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		a := &alone{Store: b.store, before: errTest}
+		a := &alone{Store: b.store.Audit, before: errTest}
 		l := b.reads(audit.ReadsTogether, a, b.store)
 		l.Away = true
 		if err := l.Read(t.Context(), l.reading(0)); err != nil {
@@ -341,7 +341,7 @@ func TestReadsAndWritesAwayAreOneChain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	shared := onPostgres(t)
-	a := &alone{Store: shared}
+	a := &alone{Store: shared.Audit}
 	l := b.reads(audit.ReadsTogether, a, shared)
 	l.Away = true
 	l.begin(t, true)
@@ -385,7 +385,7 @@ type holding struct {
 }
 
 func hold(s *store.Store) *holding {
-	return &holding{Store: s, Runner: s, begun: make(chan struct{}), open: make(chan struct{})}
+	return &holding{Store: s.Audit, Runner: s, begun: make(chan struct{}), open: make(chan struct{})}
 }
 
 func (h *holding) Run(ctx context.Context, fn func(ctx context.Context) error) error {

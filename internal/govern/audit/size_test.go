@@ -83,7 +83,7 @@ func TestReadTakesLittleSpace(t *testing.T) {
 			e := test.open(t)
 			s := store.New(e)
 			l := setup(t).Log
-			l.Store, l.Units = s, s
+			l.Store, l.Units = s.Audit, s
 			size := func() (n int64) {
 				if err := e.Main().In(t.Context()).QueryRow(t.Context(), test.size).Scan(&n); err != nil {
 					t.Fatal(err)

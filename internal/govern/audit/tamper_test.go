@@ -359,7 +359,7 @@ func TestOlderProcessGoesOnUntilItIsReplaced(t *testing.T) {
 	a.tamper(t, "UPDATE audit_log SET chain = 'older'", "UPDATE audit_chain SET name = 'older'")
 	a.tamperWith(t, "keys.db", "DELETE FROM audit_record")
 	rehash := func() { // as the older process has written them
-		rows, err := a.store.AuditRowsAfter(t.Context(), "older", 0, 100)
+		rows, err := a.store.Audit.AuditRowsAfter(t.Context(), "older", 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -226,7 +226,7 @@ func TestReplayRestoresTheLastStateOfCredentials(t *testing.T) {
 		keys: map[string]apikey.APIKey{"key_1": key}, users: map[string]account.User{"usr_1": user, "usr_2": deleted},
 		workspaces: map[string]account.Workspace{"wsp_1": workspace},
 	}
-	done, err := backup.Replay(t.Context(), st, entries, asOf)
+	done, err := backup.Replay(t.Context(), st.all(), entries, asOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestReplayRestoresTheLastStateOfCredentials(t *testing.T) {
 	u := st.users["usr_1"]
 	u.Revision, u.Role = 9, account.RoleMember
 	st.keys["key_1"], st.users["usr_1"] = got, u
-	if done, err = backup.Replay(t.Context(), st, entries, madeAt); err != nil || done.Keys+done.Users != 0 {
+	if done, err = backup.Replay(t.Context(), st.all(), entries, madeAt); err != nil || done.Keys+done.Users != 0 {
 		t.Errorf("into what is newer: %+v, %v", done, err)
 	}
 	if st.keys["key_1"].Scopes != auth.Write || st.users["usr_1"].Role != account.RoleMember {
@@ -292,7 +292,7 @@ func TestJournalsOfSeveralProcessesAreOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := &credentials{users: map[string]account.User{"usr_1": {ID: "usr_1", Revision: 1}, "usr_2": gone}}
-		if _, err := backup.Replay(t.Context(), st, entries, madeAt); err != nil {
+		if _, err := backup.Replay(t.Context(), st.all(), entries, madeAt); err != nil {
 			t.Fatal(err)
 		}
 		if got := st.users["usr_1"].Role; got != account.RoleViewer {
@@ -381,7 +381,7 @@ func TestReplayRepeatsErasures(t *testing.T) {
 		t.Errorf("done is\n%s\nwant\n%s", strings.Join(done.done, "\n"), strings.Join(want, "\n"))
 	}
 	// Credentials are replayed by themselves.
-	if replayed, err := backup.Replay(t.Context(), &credentials{}, list, madeAt); err != nil || replayed.Newer != 1 {
+	if replayed, err := backup.Replay(t.Context(), (&credentials{}).all(), list, madeAt); err != nil || replayed.Newer != 1 {
 		t.Errorf("replayed %+v, %v", replayed, err)
 	}
 	text, err := os.ReadFile(paths[0])
@@ -558,7 +558,7 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 	} {
 		st := &credentials{keys: map[string]apikey.APIKey{"key_1": *c.held}}
 		for range 2 { // a second time nothing more happens
-			if _, err := backup.Replay(t.Context(), st, c.entries, madeAt); err != nil {
+			if _, err := backup.Replay(t.Context(), st.all(), c.entries, madeAt); err != nil {
 				t.Fatal(err)
 			}
 			k := st.keys["key_1"]
@@ -586,7 +586,7 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 		"deleted, says an old journal": {[]backup.Entry{at(earlier, backup.UserEntry(user(3, false, ""), true))}, nil},
 	} {
 		st := &credentials{users: map[string]account.User{"usr_1": *user(9, false, "old")}}
-		if _, err := backup.Replay(t.Context(), st, c.entries, madeAt); err != nil {
+		if _, err := backup.Replay(t.Context(), st.all(), c.entries, madeAt); err != nil {
 			t.Fatal(err)
 		}
 		got, there := st.users["usr_1"]
@@ -609,7 +609,7 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 		}
 		st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Suspended: c.held}}}
 		entry := at(when, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3, Suspended: c.journal}))
-		if _, err := backup.Replay(t.Context(), st, []backup.Entry{entry}, madeAt); err != nil {
+		if _, err := backup.Replay(t.Context(), st.all(), []backup.Entry{entry}, madeAt); err != nil {
 			t.Fatal(err)
 		}
 		if got := st.workspaces["wsp_1"].Suspended; got != c.want {
@@ -631,7 +631,7 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 		}
 		st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Embeddings: c.held}}}
 		entry := at(when, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3, Embeddings: c.journal}))
-		if _, err := backup.Replay(t.Context(), st, []backup.Entry{entry}, madeAt); err != nil {
+		if _, err := backup.Replay(t.Context(), st.all(), []backup.Entry{entry}, madeAt); err != nil {
 			t.Fatal(err)
 		}
 		if got := st.workspaces["wsp_1"].Embeddings; got != c.want {
@@ -641,7 +641,7 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 	st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Embeddings: true}}}
 	entry := at(later, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3}))
 	entry.Workspace.Embeddings = nil // of an earlier release
-	if _, err := backup.Replay(t.Context(), st, []backup.Entry{entry}, madeAt); err != nil || !st.workspaces["wsp_1"].Embeddings {
+	if _, err := backup.Replay(t.Context(), st.all(), []backup.Entry{entry}, madeAt); err != nil || !st.workspaces["wsp_1"].Embeddings {
 		t.Errorf("an entry without embeddings switches them off, %v", err)
 	}
 }

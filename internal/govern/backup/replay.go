@@ -49,10 +49,20 @@ func MemoriesEntry(workspaceID string, subject [16]byte, ids []string, at time.T
 	return Entry{Memories: &ErasedMemories{WorkspaceID: workspaceID, Hash: subject, IDs: ids, At: at.UTC()}}
 }
 
-// Store is what Replay changes.
-type Store interface {
+// Credentials are what Replay changes.
+type Credentials struct {
+	APIKeys  APIKeys
+	Accounts Accounts
+}
+
+// APIKeys reads and changes API keys.
+type APIKeys interface {
 	APIKey(ctx context.Context, workspaceID, id string) (*apikey.APIKey, error)
 	UpdateAPIKey(ctx context.Context, k *apikey.APIKey) error
+}
+
+// Accounts reads and changes users and workspaces.
+type Accounts interface {
 	User(ctx context.Context, within account.Visibility, id string) (*account.User, error)
 	UpdateUser(ctx context.Context, u *account.User) error
 	DeleteUser(ctx context.Context, u *account.User) error
@@ -103,20 +113,20 @@ type Replayed struct {
 	Newer int `json:"newer"`
 }
 
-// Replay brings the credentials in a store to their last state in the journal. asOf is the time of the newest data in the
+// Replay brings credentials to their last state in the journal. asOf is the time of the newest data in the
 // backup. Entries before it, as in an old copy of the journal, do not undo what is in the store; but a revocation, deletion,
 // suspension or disabling always applies.
-func Replay(ctx context.Context, st Store, journal []Entry, asOf time.Time) (*Replayed, error) {
+func Replay(ctx context.Context, in Credentials, journal []Entry, asOf time.Time) (*Replayed, error) {
 	done := &Replayed{}
 	for _, e := range latest(journal) {
 		var err error
 		switch {
 		case e.Key != nil:
-			err = e.Key.replay(ctx, st, e.after(asOf), done)
+			err = e.Key.replay(ctx, in.APIKeys, e.after(asOf), done)
 		case e.User != nil:
-			err = e.User.replay(ctx, st, e.after(asOf), done)
+			err = e.User.replay(ctx, in.Accounts, e.after(asOf), done)
 		case e.Workspace != nil:
-			err = e.Workspace.replay(ctx, st, e.after(asOf), done)
+			err = e.Workspace.replay(ctx, in.Accounts, e.after(asOf), done)
 		}
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
 			done.Newer++
@@ -163,7 +173,7 @@ func (s *KeyState) over(held *KeyState, later bool) *KeyState {
 	return &next
 }
 
-func (s *KeyState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
+func (s *KeyState) replay(ctx context.Context, st APIKeys, later func(held int64) bool, done *Replayed) error {
 	k, err := st.APIKey(ctx, s.WorkspaceID, s.ID)
 	if err != nil {
 		return err
@@ -204,7 +214,7 @@ func (s *UserState) over(held *UserState, later bool) *UserState {
 	return &next
 }
 
-func (s *UserState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
+func (s *UserState) replay(ctx context.Context, st Accounts, later func(held int64) bool, done *Replayed) error {
 	u, err := st.User(ctx, account.AllWorkspaces, s.ID)
 	if err != nil {
 		return err
@@ -230,7 +240,7 @@ func (s *UserState) replay(ctx context.Context, st Store, later func(held int64)
 	return nil
 }
 
-func (s *WorkspaceState) replay(ctx context.Context, st Store, later func(held int64) bool, done *Replayed) error {
+func (s *WorkspaceState) replay(ctx context.Context, st Accounts, later func(held int64) bool, done *Replayed) error {
 	w, err := st.Workspace(ctx, s.ID)
 	if err != nil {
 		return err

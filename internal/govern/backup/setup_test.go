@@ -6,14 +6,17 @@ import (
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/account"
 	"keepsake/internal/govern/apikey"
+	"keepsake/internal/govern/backup"
 )
 
-// credentials is a backup.Store in memory.
+// credentials is what Replay changes, in memory.
 type credentials struct {
 	keys       map[string]apikey.APIKey
 	users      map[string]account.User
 	workspaces map[string]account.Workspace
 }
+
+func (c *credentials) all() backup.Credentials { return backup.Credentials{APIKeys: c, Accounts: c} }
 
 func (c *credentials) APIKey(_ context.Context, workspaceID, id string) (*apikey.APIKey, error) {
 	k, ok := c.keys[id]

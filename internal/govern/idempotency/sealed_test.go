@@ -31,11 +31,11 @@ func (v vault) AnswerKey(ctx context.Context, name idempotency.KeyName) (idempot
 
 func (b *bundle) vault(t *testing.T) vault {
 	t.Helper()
-	secrets, err := seal.Open(t.Context(), b.store, seal.MasterKey{1}, true)
+	secrets, err := seal.Open(t.Context(), b.store.Secrets, seal.MasterKey{1}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := vault{seal.NewSubjects(seal.SubjectsOptions{Store: b.store, Secrets: secrets, Now: b.now})}
+	v := vault{seal.NewSubjects(seal.SubjectsOptions{Store: b.store.SubjectKeys, Secrets: secrets, Now: b.now})}
 	b.SealBy(v)
 	return v
 }
@@ -186,10 +186,10 @@ func TestDroppedAnswerIsRebuiltOrNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.store.DropAnswers(t.Context(), "wsp_b", person(2).Subject); err != nil {
+	if err := b.store.Idempotency.DropAnswers(t.Context(), "wsp_b", person(2).Subject); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.store.DropAnswers(t.Context(), "wsp_a", person(1).Subject); err != nil {
+	if err := b.store.Idempotency.DropAnswers(t.Context(), "wsp_a", person(1).Subject); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := b.Do(t.Context(), named, b.hashed(""), idempotency.Work{}); err != nil || kept.Body != nil || kept.Location != "/1" {

@@ -45,7 +45,7 @@ func setupIn(t *testing.T, dir string) *bundle {
 	})
 	b := &bundle{store: store.New(engine)}
 	b.clock.Store(time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC).Unix())
-	b.Service = idempotency.NewService(b.store, b.store, []byte("secret"), b.now)
+	b.Service = idempotency.NewService(b.store.Idempotency, b.store, []byte("secret"), b.now)
 	return b
 }
 
@@ -53,7 +53,7 @@ func (b *bundle) now() time.Time { return time.Unix(b.clock.Load(), 0).UTC() }
 
 func (b *bundle) workspaces(t *testing.T) int {
 	t.Helper()
-	list, err := b.store.Workspaces(t.Context())
+	list, err := b.store.Accounts.Workspaces(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (b *bundle) workspaces(t *testing.T) int {
 func (b *bundle) create(id string, end error) idempotency.Work {
 	return idempotency.Work{
 		Run: func(ctx context.Context) (idempotency.Outcome, error) {
-			err := b.store.CreateWorkspace(ctx, &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: b.now()})
+			err := b.store.Accounts.CreateWorkspace(ctx, &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: b.now()})
 			if err == nil {
 				err = end
 			}

@@ -52,13 +52,13 @@ func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
 	}
 	t.Cleanup(func() { e.Close() })
 	v := newVaultOn(t, store.New(e))
-	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now}) // no subject keys
-	for n := range 40 {                                                                                 // more than one database page
+	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store.SubjectKeys, Secrets: v.Secrets, Now: v.Now}) // no subject keys
+	for n := range 40 {                                                                                             // more than one database page
 		if err := v.Secrets.Add(t.Context(), fmt.Sprintf("more/%d", n), v.mine); err != nil {
 			t.Fatal(err)
 		}
 	}
-	old, err := v.store.Secrets(t.Context())
+	old, err := v.store.Secrets.Secrets(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
 	if in := remains(t, dir, old); len(in) != 0 {
 		t.Errorf("they are still in %v", in)
 	}
-	now, err := v.store.Secrets(t.Context())
+	now, err := v.store.Secrets.Secrets(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestStartAfterAKillScrubsOldSecrets(t *testing.T) {
 	}
 	t.Cleanup(func() { e.Close() })
 	v := newVaultOn(t, store.New(e))
-	old, err := v.store.Secrets(t.Context())
+	old, err := v.store.Secrets.Secrets(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func newVault(t *testing.T) *vault {
 func newVaultOn(t *testing.T, st *store.Store) *vault {
 	t.Helper()
 	v := &vault{store: st, log: &audittest.Recorder{}, mine: bytes.Repeat([]byte{7}, 64)}
-	v.fault = &faulty{Store: v.store}
+	v.fault = &faulty{Store: v.store.Secrets}
 	file := seal.KeyFile(filepath.Join(t.TempDir(), "master.key"))
 	master, err := seal.CreateMasterKey(string(file))
 	if err != nil {
@@ -177,11 +177,11 @@ func newVaultOn(t *testing.T, st *store.Store) *vault {
 // start does what the next start of the program does, and checks that every secret is unchanged.
 func (v *vault) start(t *testing.T) (recovered bool) {
 	t.Helper()
-	key, recovered, err := v.File.Recover(t.Context(), v.store, noon.Add(time.Hour))
+	key, recovered, err := v.File.Recover(t.Context(), v.store.Secrets, noon.Add(time.Hour))
 	if err != nil {
 		t.Fatalf("recover the master key: %v", err)
 	}
-	secrets, err := seal.Open(t.Context(), v.store, key, false)
+	secrets, err := seal.Open(t.Context(), v.store.Secrets, key, false)
 	if err != nil {
 		t.Fatalf("open the secrets: %v", err)
 	}
@@ -236,7 +236,7 @@ func TestNewMasterKeyOpensAllSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.Open(t.Context(), v.store, old, false); !errors.Is(err, seal.ErrWrongMasterKey) {
+	if _, err := seal.Open(t.Context(), v.store.Secrets, old, false); !errors.Is(err, seal.ErrWrongMasterKey) {
 		t.Errorf("with the old key: %v", err)
 	}
 	if log := v.log.Entries(); len(log) != 2 || log[0].Actor != "local" || log[1].Action != audit.MasterKeyRotated {
@@ -277,7 +277,7 @@ func TestRotateToAGivenKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.Open(t.Context(), v.store, key, false); err != nil {
+	if _, err := seal.Open(t.Context(), v.store.Secrets, key, false); err != nil {
 		t.Errorf("the given key does not open: %v", err)
 	}
 	v.File = elsewhere
@@ -298,7 +298,7 @@ func TestNextStartRecoversAnInterruptedRotation(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")
 	fail := func(t *testing.T, v *vault, f faulty) {
-		f.Store = v.store
+		f.Store = v.store.Secrets
 		*v.fault = f
 		if _, err := v.Rotate(t.Context(), "local", ""); !errors.Is(err, cut) {
 			t.Fatalf("the change that was cut off: %v", err)
@@ -326,11 +326,11 @@ func TestNextStartRecoversAnInterruptedRotation(t *testing.T) {
 			t.Parallel()
 			v := newVault(t)
 			c.cut(t, v)
-			found, err := v.File.Find(t.Context(), v.store)
+			found, err := v.File.Find(t.Context(), v.store.Secrets)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if opens, err := seal.Opens(t.Context(), v.store, found); !opens || err != nil {
+			if opens, err := seal.Opens(t.Context(), v.store.Secrets, found); !opens || err != nil {
 				t.Errorf("who only looks finds a key that does not open: %v", err)
 			}
 			if recovered := v.start(t); recovered != c.recovered {
@@ -358,7 +358,7 @@ func TestProcessContinuesAfterAnUnknownOutcome(t *testing.T) {
 			if _, err := v.Rotate(t.Context(), "local", ""); !errors.Is(err, lost) {
 				t.Fatalf("a commit without an answer: %v", err)
 			}
-			*v.fault = faulty{Store: v.store}
+			*v.fault = faulty{Store: v.store.Secrets}
 			if err := v.Secrets.Add(t.Context(), "signing/two", v.mine); err != nil {
 				t.Fatal(err)
 			}

@@ -11,11 +11,11 @@ import (
 func TestReloadFindsSecretsOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	st, ctx := newStore(t), t.Context()
-	a, err := seal.Open(ctx, st, seal.MasterKey{1}, true)
+	a, err := seal.Open(ctx, st.Secrets, seal.MasterKey{1}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := seal.Open(ctx, st, seal.MasterKey{1}, false)
+	b, err := seal.Open(ctx, st.Secrets, seal.MasterKey{1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func TestReloadFindsSecretsOfAnotherProcess(t *testing.T) {
 func TestMasterKeyReplacedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	st, ctx := newStore(t), t.Context()
-	a, err := seal.Open(ctx, st, seal.MasterKey{1}, true)
+	a, err := seal.Open(ctx, st.Secrets, seal.MasterKey{1}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := seal.Open(ctx, st, seal.MasterKey{1}, false)
+	b, err := seal.Open(ctx, st.Secrets, seal.MasterKey{1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestMasterKeyReplacedByAnotherProcess(t *testing.T) {
 	if err := b.Add(ctx, "signing/one", []byte("one")); !errors.Is(err, seal.ErrMasterKeyReplaced) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := seal.Open(ctx, st, seal.MasterKey{2}, false); err != nil {
+	if _, err := seal.Open(ctx, st.Secrets, seal.MasterKey{2}, false); err != nil {
 		t.Errorf("the next start with the new key: %v", err)
 	}
 }

@@ -33,12 +33,12 @@ func newStore(t *testing.T) *store.Store {
 func TestSecretsAreCreatedOnce(t *testing.T) {
 	t.Parallel()
 	st, master := newStore(t), seal.MasterKey{1}
-	made, err := seal.Open(t.Context(), st, master, true)
+	made, err := seal.Open(t.Context(), st.Secrets, master, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fresh := range []bool{true, false} {
-		again, err := seal.Open(t.Context(), st, master, fresh)
+		again, err := seal.Open(t.Context(), st.Secrets, master, fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,16 +59,16 @@ func TestSecretsAreCreatedOnce(t *testing.T) {
 func TestWrongMasterKeyIsNamedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
-	if _, err := seal.Open(t.Context(), st, seal.MasterKey{1}, true); err != nil {
+	if _, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{1}, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, fresh := range []bool{true, false} {
-		_, err := seal.Open(t.Context(), st, seal.MasterKey{2}, fresh)
+		_, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{2}, fresh)
 		if !errors.Is(err, seal.ErrWrongMasterKey) || !strings.Contains(err.Error(), "masterKey") {
 			t.Errorf("fresh %v: got %v, want the wrong master key named", fresh, err)
 		}
 	}
-	if _, err := seal.Open(t.Context(), st, seal.MasterKey{1}, false); err != nil {
+	if _, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{1}, false); err != nil {
 		t.Errorf("the right key afterwards: %v", err)
 	}
 }
@@ -76,10 +76,10 @@ func TestWrongMasterKeyIsNamedAndChangesNothing(t *testing.T) {
 func TestDataWithoutItsSecretsGetsNoNewOnes(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
-	if _, err := seal.Open(t.Context(), st, seal.MasterKey{1}, false); err == nil {
+	if _, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{1}, false); err == nil {
 		t.Fatal("secrets were made although the place is not fresh")
 	}
-	if kept, err := st.Secrets(t.Context()); err != nil || len(kept) != 0 {
+	if kept, err := st.Secrets.Secrets(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("afterwards: %d secrets, error %v; want none", len(kept), err)
 	}
 }
@@ -112,20 +112,20 @@ func (m moved) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 func TestSecretsAreBoundToTheirNameAndInstance(t *testing.T) {
 	t.Parallel()
 	st, master := newStore(t), seal.MasterKey{1}
-	if _, err := seal.Open(t.Context(), st, master, true); err != nil {
+	if _, err := seal.Open(t.Context(), st.Secrets, master, true); err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.InstanceID(t.Context())
+	id, err := st.Secrets.InstanceID(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.Open(t.Context(), moved{Store: st, instance: id}, master, false); err != nil {
+	if _, err := seal.Open(t.Context(), moved{Store: st.Secrets, instance: id}, master, false); err != nil {
 		t.Fatalf("unmoved: %v", err)
 	}
-	if _, err := seal.Open(t.Context(), moved{Store: st, instance: "other"}, master, false); err == nil {
+	if _, err := seal.Open(t.Context(), moved{Store: st.Secrets, instance: "other"}, master, false); err == nil {
 		t.Error("secrets were unwrapped in another instance")
 	}
-	if _, err := seal.Open(t.Context(), moved{Store: st, instance: id, swap: true}, master, false); err == nil {
+	if _, err := seal.Open(t.Context(), moved{Store: st.Secrets, instance: id, swap: true}, master, false); err == nil {
 		t.Error("exchanged secrets were unwrapped")
 	}
 }
@@ -149,7 +149,7 @@ func (o older) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
 func TestOlderInstancesAreRecognized(t *testing.T) {
 	t.Parallel()
 	st, master := newStore(t), seal.MasterKey{1}
-	now, err := seal.Open(t.Context(), st, master, true)
+	now, err := seal.Open(t.Context(), st.Secrets, master, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestOlderInstancesAreRecognized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened, err := seal.Open(t.Context(), older{st, sealed}, master, false)
+		opened, err := seal.Open(t.Context(), older{st.Secrets, sealed}, master, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,13 +32,13 @@ type ring struct {
 
 func newRing(t *testing.T, st *store.Store) *ring {
 	t.Helper()
-	return openRing(t, st, st, true)
+	return openRing(t, st, st.SubjectKeys, true)
 }
 
 // openRing opens the same store as another process.
 func openRing(t *testing.T, st *store.Store, keys seal.SubjectStore, fresh bool) *ring {
 	t.Helper()
-	secrets, err := seal.Open(t.Context(), st, seal.MasterKey{1}, fresh)
+	secrets, err := seal.Open(t.Context(), st.Secrets, seal.MasterKey{1}, fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestDataKeyIsCreatedOnce(t *testing.T) {
 	if _, err := keys[0].Open(sealed, []byte("elsewhere")); err == nil {
 		t.Error("it opens in another place")
 	}
-	other := openRing(t, r.store, r.store, false)
+	other := openRing(t, r.store, r.store.SubjectKeys, false)
 	if again := other.ensure(t, one); again[0].Hash("key", "x") != keys[0].Hash("key", "x") {
 		t.Error("another process makes another key")
 	}
@@ -135,7 +135,7 @@ func TestHashesDependOnTextKindAndSubject(t *testing.T) {
 func TestDestroyedKeyIsGoneForGood(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, newStore(t))
-	other := openRing(t, r.store, r.store, false)
+	other := openRing(t, r.store, r.store.SubjectKeys, false)
 	one, two := generation(1, 1), generation(2, 1)
 	keys := r.ensure(t, one, two)
 	sealed := keys[1].Seal([]byte("stays"), []byte("about"))
@@ -149,7 +149,7 @@ func TestDestroyedKeyIsGoneForGood(t *testing.T) {
 		}
 	}
 	other.Forget("wsp_a", one.Subject)
-	for name, r := range map[string]*ring{"here": r, "there": other, "later": openRing(t, r.store, r.store, false)} {
+	for name, r := range map[string]*ring{"here": r, "there": other, "later": openRing(t, r.store, r.store.SubjectKeys, false)} {
 		if _, err := r.Find(t.Context(), "wsp_a", one.Subject, 1); !errors.Is(err, seal.ErrDestroyed) {
 			t.Errorf("%s it is found: %v", name, err)
 		}
@@ -183,7 +183,7 @@ func TestWrappedKeyOpensOnlyInItsPlace(t *testing.T) {
 	st := newStore(t)
 	r := newRing(t, st)
 	r.ensure(t, generation(1, 1))
-	rows, err := st.SubjectKeys(t.Context(), "wsp_a", []seal.SubjectHash{{1}})
+	rows, err := st.SubjectKeys.SubjectKeys(t.Context(), "wsp_a", []seal.SubjectHash{{1}})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -194,7 +194,7 @@ func TestWrappedKeyOpensOnlyInItsPlace(t *testing.T) {
 	} {
 		moved := rows[0]
 		move(&moved)
-		if _, err := st.AddSubjectKeys(t.Context(), moved.WorkspaceID, []seal.SubjectKey{moved}); err != nil {
+		if _, err := st.SubjectKeys.AddSubjectKeys(t.Context(), moved.WorkspaceID, []seal.SubjectKey{moved}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Find(t.Context(), moved.WorkspaceID, moved.Subject, moved.Generation); err == nil || errors.Is(err, seal.ErrDestroyed) {
@@ -224,12 +224,12 @@ func TestKeyCacheIsBounded(t *testing.T) {
 
 // slow is a store whose reads pause in the middle, so that their results can be outdated.
 type slow struct {
-	*store.Store
+	seal.SubjectStore
 	read, goOn chan struct{}
 }
 
 func (s *slow) SubjectKeys(ctx context.Context, workspaceID string, subjects []seal.SubjectHash) ([]seal.SubjectKey, error) {
-	keys, err := s.Store.SubjectKeys(ctx, workspaceID, subjects)
+	keys, err := s.SubjectStore.SubjectKeys(ctx, workspaceID, subjects)
 	if s.read != nil {
 		s.read <- struct{}{}
 		<-s.goOn
@@ -241,7 +241,7 @@ func TestKeyDestroyedDuringAReadIsNotCached(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	newRing(t, st).ensure(t, generation(1, 1))
-	s := &slow{st, make(chan struct{}), make(chan struct{})}
+	s := &slow{st.SubjectKeys, make(chan struct{}), make(chan struct{})}
 	r := openRing(t, st, s, false)
 	found := make(chan error, 1)
 	go func() {
@@ -292,7 +292,7 @@ func TestDestroyedKeyIsInNoFile(t *testing.T) {
 		all = append(all, generation(n+1, 1))
 	}
 	r.ensure(t, all...)
-	rows, err := st.SubjectKeysWith(t.Context(), "subject-keys/1", nil, 99)
+	rows, err := st.SubjectKeys.SubjectKeysWith(t.Context(), "subject-keys/1", nil, 99)
 	if err != nil || len(rows) != len(all) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -331,7 +331,7 @@ func TestDestroyedKeyIsInNoFile(t *testing.T) {
 
 // cut is a store that fails after some batches were rewrapped, as if the process had been killed there.
 type cut struct {
-	*store.Store
+	seal.SubjectStore
 	batches int
 }
 
@@ -341,7 +341,7 @@ func (c *cut) RewrapSubjectKeys(ctx context.Context, old string, keys []seal.Sub
 	if c.batches--; c.batches < 0 {
 		return errCut
 	}
-	return c.Store.RewrapSubjectKeys(ctx, old, keys)
+	return c.SubjectStore.RewrapSubjectKeys(ctx, old, keys)
 }
 
 // wrapped counts the keys under each wrapping secret.
@@ -350,7 +350,7 @@ func (r *ring) wrapped(t *testing.T) map[string]int {
 	count := map[string]int{}
 	for n := range 9 {
 		name := fmt.Sprintf("subject-keys/%d", n)
-		rows, err := r.store.SubjectKeysWith(t.Context(), name, nil, 1<<20)
+		rows, err := r.store.SubjectKeys.SubjectKeysWith(t.Context(), name, nil, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestInterruptedRewrapContinues(t *testing.T) {
 	keys := r.ensure(t, all...)
 	sealed := keys[subjects-1].Seal([]byte("x"), []byte("about"))
 
-	broken := openRing(t, st, &cut{st, 1}, false)
+	broken := openRing(t, st, &cut{st.SubjectKeys, 1}, false)
 	if err := broken.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +389,7 @@ func TestInterruptedRewrapContinues(t *testing.T) {
 	// A process that does not know the new secret can still use the old one, and its keys are rewrapped too.
 	r.ensure(t, generation(200, 1))
 
-	next := openRing(t, st, st, false)
+	next := openRing(t, st, st.SubjectKeys, false)
 	if n, err := next.Rewrap(t.Context()); err != nil || n == 0 || n >= subjects+1 {
 		t.Errorf("the next start wraps %d keys: %v", n, err)
 	}
@@ -409,7 +409,7 @@ func TestInterruptedRewrapContinues(t *testing.T) {
 		}
 	}
 	r.opens(t, all[subjects-1], sealed, "x")
-	late := openRing(t, st, st, false)
+	late := openRing(t, st, st.SubjectKeys, false)
 	if err := late.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +438,7 @@ func TestConcurrentRewrapsKeepEveryKey(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	rings := []*ring{newRing(t, st)}
-	rings = append(rings, openRing(t, st, st, false), openRing(t, st, st, false))
+	rings = append(rings, openRing(t, st, st.SubjectKeys, false), openRing(t, st, st.SubjectKeys, false))
 	rings[0].ensure(t, generation(1, 1))
 	var all sync.WaitGroup
 	for i, r := range rings {
@@ -465,7 +465,7 @@ func TestConcurrentRewrapsKeepEveryKey(t *testing.T) {
 		})
 	}
 	all.Wait()
-	last := openRing(t, st, st, false)
+	last := openRing(t, st, st.SubjectKeys, false)
 	if _, err := last.Rewrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -486,9 +486,9 @@ func TestNumberOfARemovedWrappingSecretIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	first := newRing(t, st)
-	late := openRing(t, st, st, false) // knows no wrapping secret
+	late := openRing(t, st, st.SubjectKeys, false) // knows no wrapping secret
 	first.ensure(t, generation(1, 1))
-	stale := openRing(t, st, st, false) // knows the first one
+	stale := openRing(t, st, st.SubjectKeys, false) // knows the first one
 	if err := first.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -500,7 +500,7 @@ func TestNumberOfARemovedWrappingSecretIsNotUsedAgain(t *testing.T) {
 	if names := late.secrets.Names("subject-keys/"); !slices.Equal(names, []string{"subject-keys/2"}) {
 		t.Errorf("the secrets are %v", names)
 	}
-	for _, r := range []*ring{first, late, openRing(t, st, st, false)} {
+	for _, r := range []*ring{first, late, openRing(t, st, st.SubjectKeys, false)} {
 		r.opens(t, generation(3, 1), sealed, "a text")
 	}
 }
@@ -508,7 +508,7 @@ func TestNumberOfARemovedWrappingSecretIsNotUsedAgain(t *testing.T) {
 func TestRotationRenewsTheWrappingSecret(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
-	subjects := seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now})
+	subjects := seal.NewSubjects(seal.SubjectsOptions{Store: v.store.SubjectKeys, Secrets: v.Secrets, Now: v.Now})
 	v.Subjects = subjects
 	if _, err := v.Rotate(t.Context(), "local", ""); err != nil {
 		t.Fatal(err)
@@ -535,7 +535,7 @@ func TestRotationRenewsTheWrappingSecret(t *testing.T) {
 	if names := v.Secrets.Names("subject-keys/"); !slices.Equal(names, []string{"subject-keys/2"}) {
 		t.Fatalf("the secrets are %v", names)
 	}
-	again := seal.NewSubjects(seal.SubjectsOptions{Store: v.store, Secrets: v.Secrets, Now: v.Now})
+	again := seal.NewSubjects(seal.SubjectsOptions{Store: v.store.SubjectKeys, Secrets: v.Secrets, Now: v.Now})
 	key, err := again.Find(t.Context(), "wsp_a", seal.SubjectHash{1}, 1)
 	if err != nil || key.Hash("", "x") != keys[0].Hash("", "x") {
 		t.Errorf("the key is another one: %v", err)
@@ -554,7 +554,7 @@ func TestKeyUnderAReplacedMasterKey(t *testing.T) {
 	t.Parallel()
 	st := newStore(t)
 	r := newRing(t, st)
-	old := openRing(t, st, st, false)
+	old := openRing(t, st, st.SubjectKeys, false)
 	r.ensure(t, generation(1, 1))
 	if _, err := r.secrets.Rewrap(t.Context(), seal.MasterKey{2}); err != nil {
 		t.Fatal(err)
@@ -592,11 +592,11 @@ func ringForBench(b *testing.B) *seal.Subjects {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { e.Close() })
-	secrets, err := seal.Open(b.Context(), store.New(e), seal.MasterKey{1}, true)
+	secrets, err := seal.Open(b.Context(), store.New(e).Secrets, seal.MasterKey{1}, true)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return seal.NewSubjects(seal.SubjectsOptions{Store: store.New(e), Secrets: secrets, Now: time.Now})
+	return seal.NewSubjects(seal.SubjectsOptions{Store: store.New(e).SubjectKeys, Secrets: secrets, Now: time.Now})
 }
 
 // numbered returns n subjects, beginning with a number.

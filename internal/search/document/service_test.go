@@ -58,7 +58,7 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 	b := &bundle{store: store.New(engine), clock: time.Date(2026, 11, 21, 12, 0, 0, 123_456_789, time.UTC)}
 	made := 0
 	o := document.Options{
-		Store: b.store, Units: b.store, Now: func() time.Time { return b.clock },
+		Store: b.store.Documents, Units: b.store, Now: func() time.Time { return b.clock },
 		Max:      func(string) *int64 { return b.max },
 		MaxBytes: func(string) *int64 { return nil },
 		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },

@@ -43,7 +43,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		s := store.New(engine)
 		stores = append(stores, s)
 		service := document.NewService(document.Options{
-			Store: s, Units: s, Together: true, Now: time.Now, Max: func(string) *int64 { return new(int64(limit)) },
+			Store: s.Documents, Units: s, Together: true, Now: time.Now, Max: func(string) *int64 { return new(int64(limit)) },
 			MaxBytes: func(string) *int64 { return nil },
 			Changed:  func(string, int64) {}, Stored: func(string, int64) {}, NewID: func() string { panic("ids are given") },
 		})
@@ -74,20 +74,20 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 	}
 	all.Wait()
 	for _, id := range workspaces {
-		list, err := stores[0].ListDocuments(t.Context(), id, document.Filter{Limit: 10_000})
+		list, err := stores[0].Documents.ListDocuments(t.Context(), id, document.Filter{Limit: 10_000})
 		if err != nil || len(list) != lines+16 {
 			t.Errorf("%s: %d documents, %v, want %d", id, len(list), err, lines+16)
 		}
-		last, err := stores[1].DocumentChange(t.Context(), id)
+		last, err := stores[1].Documents.DocumentChange(t.Context(), id)
 		want := int64(2 * (lines + 8*(puts+puts/4))) // each import, and the puts and deletes of eight
 		if err != nil || last != want {
 			t.Errorf("%s: the last change is %d, %v, want %d", id, last, err, want)
 		}
-		changes, err := stores[0].DocumentChanges(t.Context(), id, 0, 10_000)
+		changes, err := stores[0].Documents.DocumentChanges(t.Context(), id, 0, 10_000)
 		if err != nil || len(changes) != len(list) {
 			t.Errorf("%s: %d changes stand, %v, want %d", id, len(changes), err, len(list))
 		}
-		if rest, err := stores[0].PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: new(int64(lines + 16))}); err == nil {
+		if rest, err := stores[0].Documents.PutDocument(t.Context(), id, &document.Document{ID: "more"}, document.Put{Max: new(int64(lines + 16))}); err == nil {
 			t.Errorf("%s: the count of documents is wrong: one more fits (%v)", id, rest)
 		}
 	}

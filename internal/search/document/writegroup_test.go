@@ -196,7 +196,7 @@ func TestOneThatFailsFailsAlone(t *testing.T) {
 			await.Until(t, "the writers wait", func() bool { return g.waiting.Load() == 5 })
 			close(g.open)
 			all.Wait()
-			list, err := b.store.ListDocuments(t.Context(), workspace, document.Filter{Limit: 10})
+			list, err := b.store.Documents.ListDocuments(t.Context(), workspace, document.Filter{Limit: 10})
 			if err != nil || fails != c.fails || len(list) != 1+5-c.fails {
 				t.Errorf("%d failed, %d documents are there, %v; want %d to fail", fails, len(list), err, c.fails)
 			}

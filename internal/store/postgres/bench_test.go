@@ -22,7 +22,7 @@ func BenchmarkDurableWrites(b *testing.B) {
 			b.Run(fmt.Sprintf("clients=%d/workspaces=%d", clients, workspaces), func(b *testing.B) {
 				s := store.New(open(b, postgres.Options{URL: server.Database(b)}))
 				for i := range workspaces {
-					if err := s.CreateWorkspace(b.Context(), workspace(fmt.Sprintf("wsp_%d", i))); err != nil {
+					if err := s.Accounts.CreateWorkspace(b.Context(), workspace(fmt.Sprintf("wsp_%d", i))); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -34,7 +34,7 @@ func BenchmarkDurableWrites(b *testing.B) {
 					for pb.Next() {
 						d := &document.Document{ID: fmt.Sprintf("d%d", next.Add(1)), Text: "some words", UpdatedAt: at}
 						err := s.Run(b.Context(), func(ctx context.Context) error {
-							_, err := s.PutDocument(ctx, w, d, document.Put{})
+							_, err := s.Documents.PutDocument(ctx, w, d, document.Put{})
 							return err
 						})
 						if err != nil {

@@ -37,7 +37,7 @@ func wantUnavailable(t *testing.T, err error) {
 
 func wantWorkspaces(t *testing.T, s *store.Store, want ...string) {
 	t.Helper()
-	list, err := s.Workspaces(t.Context())
+	list, err := s.Accounts.Workspaces(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,18 +67,18 @@ func TestKilledBackendRefusesItsTransaction(t *testing.T) {
 	err := s.Run(t.Context(), func(ctx context.Context) error {
 		ran++
 		unit.AfterCommit(ctx, func() { after++ })
-		if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+		if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 			return err
 		}
 		enginetest.SharedPostgres(t).Exec(t, fmt.Sprintf("SELECT pg_terminate_backend(%d, 60000)", backend(t, ctx, e)))
-		return s.CreateWorkspace(ctx, workspace("wsp_b"))
+		return s.Accounts.CreateWorkspace(ctx, workspace("wsp_b"))
 	})
 	wantUnavailable(t, err)
 	if ran != 1 || after != 0 {
 		t.Errorf("it ran %d times with %d hooks, want once and none", ran, after)
 	}
 	wantWorkspaces(t, s)
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
 		t.Error(err)
 	}
 }
@@ -91,8 +91,8 @@ func TestDeadIdleConnectionsAreReplaced(t *testing.T) {
 	for i := range 8 { // opens all connections
 		all.Go(func() {
 			err := s.Run(t.Context(), func(ctx context.Context) error {
-				_, err := s.Workspaces(context.WithoutCancel(t.Context()))
-				return errors.Join(err, s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))))
+				_, err := s.Accounts.Workspaces(context.WithoutCancel(t.Context()))
+				return errors.Join(err, s.Accounts.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))))
 			})
 			if err != nil {
 				t.Error(err)
@@ -102,12 +102,12 @@ func TestDeadIdleConnectionsAreReplaced(t *testing.T) {
 	all.Wait()
 	exec(t, url, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	for range 4 {
-		if _, err := s.Workspaces(t.Context()); err != nil {
+		if _, err := s.Accounts.Workspaces(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 	exec(t, url, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_x")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_x")); err != nil {
 		t.Error(err)
 	}
 }
@@ -116,7 +116,7 @@ func TestDeadlockedTransactionsRunAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(open(t, postgres.Options{URL: migrated(t)}))
 	for _, id := range []string{"wsp_a", "wsp_b"} {
-		if err := s.CreateWorkspace(t.Context(), workspace(id)); err != nil {
+		if err := s.Accounts.CreateWorkspace(t.Context(), workspace(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,12 +128,12 @@ func TestDeadlockedTransactionsRunAgain(t *testing.T) {
 		return s.Run(t.Context(), func(ctx context.Context) error {
 			ran.Add(1)
 			for i, id := range []string{first, second} {
-				w, err := s.Workspace(ctx, id)
+				w, err := s.Accounts.Workspace(ctx, id)
 				if err != nil {
 					return err
 				}
 				w.Revision++
-				if err := s.UpdateWorkspace(ctx, w); err != nil {
+				if err := s.Accounts.UpdateWorkspace(ctx, w); err != nil {
 					return err
 				}
 				if i == 0 {
@@ -159,7 +159,7 @@ func TestDeadlockedTransactionsRunAgain(t *testing.T) {
 		t.Errorf("the units ran %d times, so they did not block each other", ran.Load())
 	}
 	for _, id := range []string{"wsp_a", "wsp_b"} {
-		if w, err := s.Workspace(t.Context(), id); err != nil || w.Revision != 3 {
+		if w, err := s.Accounts.Workspace(t.Context(), id); err != nil || w.Revision != 3 {
 			t.Errorf("%s has the revision %d, error %v", id, w.Revision, err)
 		}
 	}
@@ -172,11 +172,11 @@ func TestWaitForAConnectionTimesOut(t *testing.T) {
 	err := s.Run(t.Context(), func(ctx context.Context) error {
 		outside := context.WithoutCancel(t.Context())
 		// Reads continue while transactions wait.
-		if _, err := s.Workspaces(outside); err != nil {
+		if _, err := s.Accounts.Workspaces(outside); err != nil {
 			t.Error(err)
 		}
 		postgres.SetAcquire(e, 20*time.Millisecond)
-		err := s.CreateWorkspace(outside, workspace("wsp_b"))
+		err := s.Accounts.CreateWorkspace(outside, workspace("wsp_b"))
 		wantUnavailable(t, err)
 		if !errors.Is(err, postgres.ErrTurn) {
 			t.Errorf("got %v, want the error of a pool without a free connection", err)
@@ -184,10 +184,10 @@ func TestWaitForAConnectionTimesOut(t *testing.T) {
 		postgres.SetAcquire(e, time.Minute)
 		gone, cancel := context.WithCancel(outside)
 		cancel()
-		if err := s.CreateWorkspace(gone, workspace("wsp_b")); !errors.Is(err, context.Canceled) {
+		if err := s.Accounts.CreateWorkspace(gone, workspace("wsp_b")); !errors.Is(err, context.Canceled) {
 			t.Errorf("a client that left got %v", err)
 		}
-		return s.CreateWorkspace(ctx, workspace("wsp_a"))
+		return s.Accounts.CreateWorkspace(ctx, workspace("wsp_a"))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -198,16 +198,16 @@ func TestWaitForAConnectionTimesOut(t *testing.T) {
 func TestWaitForARowTimesOut(t *testing.T) {
 	t.Parallel()
 	s := store.New(open(t, postgres.Options{URL: migrated(t), Lock: 50 * time.Millisecond}))
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
 		t.Fatal(err)
 	}
 	err := s.Run(t.Context(), func(ctx context.Context) error {
-		if _, _, err := s.CountUsers(ctx, "wsp_a"); err != nil {
+		if _, _, err := s.Accounts.CountUsers(ctx, "wsp_a"); err != nil {
 			return err
 		}
 		outside := context.WithoutCancel(t.Context())
 		wantUnavailable(t, s.Run(outside, func(ctx context.Context) error {
-			_, _, err := s.CountUsers(ctx, "wsp_a")
+			_, _, err := s.Accounts.CountUsers(ctx, "wsp_a")
 			return err
 		}))
 		return nil
@@ -246,7 +246,7 @@ func TestIdleTransactionIsEndedByTheServer(t *testing.T) {
 	s, others := store.New(e), store.New(open(t, postgres.Options{URL: url}))
 	conn := connect(t, url)
 	wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
-		if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+		if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 			return err
 		}
 		await.Until(t, "the server has ended the unit", func() (over bool) {
@@ -344,11 +344,11 @@ func TestPanicReleasesTheConnection(t *testing.T) {
 			}
 		}()
 		_ = s.Run(t.Context(), func(ctx context.Context) error {
-			_ = s.CreateWorkspace(ctx, workspace("wsp_a"))
+			_ = s.Accounts.CreateWorkspace(ctx, workspace("wsp_a"))
 			panic("no")
 		})
 	}()
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_b")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_b")); err != nil {
 		t.Error(err)
 	}
 	wantWorkspaces(t, s, "wsp_b")
@@ -364,14 +364,14 @@ func TestClosedEngineRefusesCalls(t *testing.T) {
 		done <- s.Run(context.WithoutCancel(t.Context()), func(ctx context.Context) error {
 			close(begun)
 			<-goOn
-			return s.CreateWorkspace(ctx, workspace("wsp_a"))
+			return s.Accounts.CreateWorkspace(ctx, workspace("wsp_a"))
 		})
 	}()
 	<-begun
 	closed := make(chan error)
 	go func() { closed <- e.Close() }()
 	await.Until(t, "it is being closed", func() bool {
-		_, err := s.Workspaces(t.Context())
+		_, err := s.Accounts.Workspaces(t.Context())
 		if err != nil {
 			wantUnavailable(t, err)
 		}
@@ -384,7 +384,7 @@ func TestClosedEngineRefusesCalls(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
+	wantUnavailable(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_b")))
 }
 
 // The stored response shows whether the transaction was committed.
@@ -401,10 +401,10 @@ func TestCommitWithoutAnAnswerIsUnavailable(t *testing.T) {
 				return s.Run(t.Context(), func(ctx context.Context) error {
 					ran++
 					unit.AfterCommit(ctx, func() { after++ })
-					if err := s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", ran))); err != nil {
+					if err := s.Accounts.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", ran))); err != nil {
 						return err
 					}
-					return s.KeepAnswer(ctx, answer)
+					return s.Idempotency.KeepAnswer(ctx, answer)
 				})
 			}
 			cut := proxy.CutBefore("COMMIT\x00")
@@ -416,7 +416,7 @@ func TestCommitWithoutAnAnswerIsUnavailable(t *testing.T) {
 			if ran != 1 || after != 0 {
 				t.Errorf("it ran %d times with %d hooks, want once and none", ran, after)
 			}
-			kept, err := s.KeptAnswer(t.Context(), answer.Claim, at)
+			kept, err := s.Idempotency.KeptAnswer(t.Context(), answer.Claim, at)
 			if err != nil || (kept != nil) != happened {
 				t.Fatalf("the kept answer: %v, error %v", kept, err)
 			}
@@ -452,7 +452,7 @@ func write(t *testing.T, s *store.Store, writers int) *ledger {
 		l.all.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				id := fmt.Sprintf("wsp_%d_%d", w, i)
-				err := s.CreateWorkspace(context.WithoutCancel(ctx), workspace(id))
+				err := s.Accounts.CreateWorkspace(context.WithoutCancel(ctx), workspace(id))
 				l.note(t, id, err)
 				if err != nil {
 					time.Sleep(5 * time.Millisecond) // as a client would
@@ -491,7 +491,7 @@ func (l *ledger) check(t *testing.T, s *store.Store) {
 	t.Helper()
 	l.stop()
 	l.all.Wait()
-	list, err := s.Workspaces(t.Context())
+	list, err := s.Accounts.Workspaces(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,17 +537,17 @@ func TestStandbyIsRefusedUntilItIsPromoted(t *testing.T) {
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	url := server.Database(t)
 	s := store.New(open(t, postgres.Options{URL: url}))
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
 		t.Fatal(err)
 	}
 	server.Stop(t)
 	server.StartAsStandby(t)
 	wantRefused(t, postgres.Options{URL: url}, "standby", "name the primary")
-	wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
-	_, err := s.Workspaces(t.Context()) // the connections may be older
+	wantUnavailable(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_b")))
+	_, err := s.Accounts.Workspaces(t.Context()) // the connections may be older
 	wantUnavailable(t, err)
 	server.Exec(t, "SELECT pg_promote()")
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_c")); err != nil {
 		t.Error(err)
 	}
 	wantWorkspaces(t, s, "wsp_a", "wsp_c")
@@ -567,7 +567,7 @@ func TestSilentServerRefusesRequestsAtOnce(t *testing.T) {
 	l.all.Wait() // all waiters return
 	before := postgres.Acquisitions(e)
 	for range 100 {
-		err := s.CreateWorkspace(t.Context(), workspace("wsp_never"))
+		err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_never"))
 		wantUnavailable(t, err)
 		if !errors.Is(err, postgres.ErrDown) {
 			t.Fatalf("got %v, want the error of a server that is down", err)
@@ -595,7 +595,7 @@ func TestSilentServerReleasesWaiters(t *testing.T) {
 		URL: server.Database(t), Answer: time.Second, Connections: 2,
 		Acquire: time.Hour, Statement: time.Hour, Unit: time.Hour, Commit: time.Hour,
 	}))
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
 		t.Fatal(err)
 	}
 	committing := make(chan struct{})
@@ -604,7 +604,7 @@ func TestSilentServerReleasesWaiters(t *testing.T) {
 	all.Go(func() {
 		defer paused() // also if the transaction is refused before
 		wantUnavailable(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_b")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_b")); err != nil {
 				return err
 			}
 			server.Pause(t)
@@ -614,9 +614,11 @@ func TestSilentServerReleasesWaiters(t *testing.T) {
 	})
 	<-committing
 	for i := range 6 {
-		all.Go(func() { wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_c%d", i)))) })
 		all.Go(func() {
-			_, err := s.Workspaces(t.Context())
+			wantUnavailable(t, s.Accounts.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_c%d", i))))
+		})
+		all.Go(func() {
+			_, err := s.Accounts.Workspaces(t.Context())
 			wantUnavailable(t, err)
 		})
 	}
@@ -625,6 +627,6 @@ func TestSilentServerReleasesWaiters(t *testing.T) {
 	await.Receive(t, "all who wait are let go while the server is silent", gone)
 	server.Resume(t)
 	await.Until(t, "writes are taken again", func() bool {
-		return s.CreateWorkspace(t.Context(), workspace("wsp_d")) == nil
+		return s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_d")) == nil
 	})
 }

@@ -113,7 +113,7 @@ func TestConcurrentOpensCreateOneInstance(t *testing.T) {
 				return
 			}
 			defer e.Close()
-			if ids[i], err = store.New(e).InstanceID(t.Context()); err != nil {
+			if ids[i], err = store.New(e).Secrets.InstanceID(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -45,23 +45,23 @@ func TestResealedSecretLeavesTheTableFile(t *testing.T) {
 		return bytes.Contains(data, sealed)
 	}
 	secret := seal.Wrapped{Name: "a", Sealed: old, CreatedAt: time.Unix(1, 0)}
-	if err := st.AddSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
+	if err := st.Secrets.AddSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
 		t.Fatal(err)
 	}
 	secret.Sealed = fresh
-	if err := st.ResealSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
+	if err := st.Secrets.ResealSecrets(t.Context(), []seal.Wrapped{secret}); err != nil {
 		t.Fatal(err)
 	}
 	if !inFile(old) {
 		t.Fatal("the old secret is not in the file before, so the test proves nothing")
 	}
-	if err := st.ScrubSecrets(t.Context()); err != nil {
+	if err := st.Secrets.ScrubSecrets(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if inFile(old) || !inFile(fresh) {
 		t.Error("the file does not hold the new one alone")
 	}
-	if err := st.RemoveSecret(t.Context(), "a"); err != nil {
+	if err := st.Secrets.RemoveSecret(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if inFile(fresh) {

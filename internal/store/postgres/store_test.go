@@ -9,6 +9,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/storetest"
+	"keepsake/internal/store/usage/usagetest"
 	"keepsake/internal/testing/enginetest"
 	"keepsake/internal/testing/testtier"
 )
@@ -23,7 +24,9 @@ func TestStore(t *testing.T) {
 	engines := storetest.NewPool(4, func() []store.Engine {
 		return []store.Engine{open(t, postgres.Options{URL: migrated(t), Connections: 4})}
 	})
-	storetest.Run(t, func(t *testing.T) store.Engine { return engines.Engines(t)[0] })
+	open := func(t *testing.T) store.Engine { return engines.Engines(t)[0] }
+	storetest.Run(t, open)
+	usagetest.Run(t, open)
 }
 
 func TestAuditPlans(t *testing.T) {
@@ -81,8 +84,10 @@ func TestSideBySide(t *testing.T) {
 		opt := postgres.Options{URL: migrated(t), Connections: 6}
 		return []store.Engine{open(t, opt), open(t, opt)}
 	})
-	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
+	open := func(t *testing.T) (a, b store.Engine) {
 		two := engines.Engines(t)
 		return two[0], two[1]
-	})
+	}
+	storetest.RunSideBySide(t, open)
+	usagetest.RunSideBySide(t, open)
 }

@@ -69,11 +69,11 @@ func TestOlderProcessWorksOnAGrownSchema(t *testing.T) {
 	var units int
 	go func() {
 		for ; !stop.Load(); units++ {
-			if err := s.CreateWorkspace(context.WithoutCancel(t.Context()), workspace(fmt.Sprintf("wsp_%06d", units))); err != nil {
+			if err := s.Accounts.CreateWorkspace(context.WithoutCancel(t.Context()), workspace(fmt.Sprintf("wsp_%06d", units))); err != nil {
 				ended <- err
 				return
 			}
-			if _, err := s.Workspaces(context.WithoutCancel(t.Context())); err != nil {
+			if _, err := s.Accounts.Workspaces(context.WithoutCancel(t.Context())); err != nil {
 				ended <- err
 				return
 			}
@@ -83,7 +83,7 @@ func TestOlderProcessWorksOnAGrownSchema(t *testing.T) {
 	newer := openNewer(t, postgres.Options{URL: url}, grows)
 	again := open(t, postgres.Options{URL: url}) // an older process starts
 	for i, e := range []*postgres.Engine{newer, again, older} {
-		if err := store.New(e).CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_of_%d", i))); err != nil {
+		if err := store.New(e).Accounts.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_of_%d", i))); err != nil {
 			t.Error(err)
 		}
 		if err := e.Ready(t.Context()); err != nil {
@@ -94,7 +94,7 @@ func TestOlderProcessWorksOnAGrownSchema(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("after %d units: %v", units, err)
 	}
-	list, err := store.New(newer).Workspaces(t.Context())
+	list, err := store.New(newer).Accounts.Workspaces(t.Context())
 	if err != nil || len(list) != units+3 {
 		t.Errorf("%d workspaces, want %d; %v", len(list), units+3, err)
 	}
@@ -106,7 +106,7 @@ func TestOlderProcessStopsOnAShrunkSchema(t *testing.T) {
 	var log said
 	older := open(t, postgres.Options{URL: url, Log: log.log()})
 	s := store.New(older)
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
 		t.Fatal(err)
 	}
 	listening, err := older.Connect(t.Context())
@@ -120,7 +120,7 @@ func TestOlderProcessStopsOnAShrunkSchema(t *testing.T) {
 	running := make(chan error, 1)
 	go func() {
 		running <- s.Run(context.WithoutCancel(t.Context()), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_begun")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_begun")); err != nil {
 				return err
 			}
 			close(begun)
@@ -133,8 +133,8 @@ func TestOlderProcessStopsOnAShrunkSchema(t *testing.T) {
 	close(migrated)
 	wantUnavailable(t, <-running)
 	for range 3 {
-		wantUnavailable(t, s.CreateWorkspace(t.Context(), workspace("wsp_b")))
-		_, err = s.Workspaces(t.Context())
+		wantUnavailable(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_b")))
+		_, err = s.Accounts.Workspaces(t.Context())
 		wantUnavailable(t, err)
 	}
 	if err := older.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "start the newer keepsake") {
@@ -176,7 +176,7 @@ func TestOlderProcessWorksAfterAFailedMigration(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "9001_wrong.sql") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line that names the step", err)
 	}
-	if err := s.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
+	if err := s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")); err != nil {
 		t.Error(err)
 	}
 	wantWorkspaces(t, s, "wsp_a")
@@ -209,10 +209,10 @@ func TestWaitingMigrationBlocksNoRequest(t *testing.T) {
 	}()
 	// Writes and reads complete while the migration still waits for the table.
 	for done := 0; log.count("retrying migration") < 2; done++ {
-		if err := s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d", done))); err != nil {
+		if err := s.Accounts.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d", done))); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Workspaces(t.Context()); err != nil {
+		if _, err := s.Accounts.Workspaces(t.Context()); err != nil {
 			t.Error(err)
 		}
 		select {

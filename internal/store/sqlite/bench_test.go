@@ -33,7 +33,7 @@ func benchStore(b *testing.B) (*Engine, *store.Store) {
 	})
 	s := store.New(e)
 	w := &account.Workspace{ID: "wsp_01h00000000000000000000000", Name: "w", Tier: "unlimited", CreatedAt: time.Now(), Revision: 1}
-	if err := s.CreateWorkspace(b.Context(), w); err != nil {
+	if err := s.Accounts.CreateWorkspace(b.Context(), w); err != nil {
 		b.Fatal(err)
 	}
 	return e, s
@@ -162,7 +162,7 @@ var documentNumber atomic.Int64
 // keep is a unit that writes one small document.
 func keep(s *store.Store) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := s.PutDocument(ctx, "wsp_01h00000000000000000000000", sampleDocument(documentNumber.Add(1)), document.Put{})
+		_, err := s.Documents.PutDocument(ctx, "wsp_01h00000000000000000000000", sampleDocument(documentNumber.Add(1)), document.Put{})
 		return err
 	}
 }
@@ -201,7 +201,7 @@ func BenchmarkImport(b *testing.B) {
 			for range clients {
 				all.Go(func() {
 					for next.Add(256) <= int64(b.N)+256 {
-						if _, err := s.PutDocuments(b.Context(), "wsp_01h00000000000000000000000", sampleWrites(256)); err != nil {
+						if _, err := s.Documents.PutDocuments(b.Context(), "wsp_01h00000000000000000000000", sampleWrites(256)); err != nil {
 							b.Error(err)
 							return
 						}
@@ -227,7 +227,7 @@ func BenchmarkEachAPIKey(b *testing.B) {
 					Secrets: []apikey.Secret{{Hint: "kpsk_abcd", CreatedAt: time.Now()}},
 				}
 				binary.BigEndian.PutUint64(k.Secrets[0].Hash[:], uint64(n)*0x9e3779b97f4a7c15)
-				if err := s.CreateAPIKey(ctx, k, nil); err != nil {
+				if err := s.APIKeys.CreateAPIKey(ctx, k, nil); err != nil {
 					return err
 				}
 			}
@@ -238,7 +238,7 @@ func BenchmarkEachAPIKey(b *testing.B) {
 	}
 	for b.Loop() {
 		n := 0
-		if err := s.EachAPIKey(b.Context(), func(*apikey.APIKey) error { n++; return nil }); err != nil || n != keys {
+		if err := s.APIKeys.EachAPIKey(b.Context(), func(*apikey.APIKey) error { n++; return nil }); err != nil || n != keys {
 			b.Fatalf("%d keys, error %v", n, err)
 		}
 	}

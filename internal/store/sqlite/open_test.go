@@ -77,7 +77,7 @@ func firstStart(dir string) (instance string, err error) {
 		_, err := e.keys.In(ctx).Exec(ctx, "INSERT INTO wrapped_secret (name, sealed, created_at) VALUES ('pepper', x'00', 1)")
 		return err
 	})
-	instance, readErr := store.New(e).InstanceID(ctx)
+	instance, readErr := store.New(e).Secrets.InstanceID(ctx)
 	return instance, errors.Join(err, readErr, e.Close())
 }
 
@@ -138,7 +138,7 @@ func TestFolderIsMadeAndOpenedAgain(t *testing.T) {
 		}
 	}
 	e := open(t, dir)
-	again, err := store.New(e).InstanceID(t.Context())
+	again, err := store.New(e).Secrets.InstanceID(t.Context())
 	if err != nil || again != instance {
 		t.Errorf("instance %q, error %v; want %q", again, err, instance)
 	}

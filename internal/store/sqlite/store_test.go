@@ -6,12 +6,15 @@ import (
 
 	"keepsake/internal/store"
 	"keepsake/internal/store/storetest"
+	"keepsake/internal/store/usage/usagetest"
 )
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{openWithoutSync(t)} })
-	storetest.Run(t, func(t *testing.T) store.Engine { return engines.Engines(t)[0] })
+	open := func(t *testing.T) store.Engine { return engines.Engines(t)[0] }
+	storetest.Run(t, open)
+	usagetest.Run(t, open)
 }
 
 // openWithoutSync opens an engine that does not wait for the disk, for tests that are not about it.
@@ -29,10 +32,12 @@ func openWithoutSync(t *testing.T) *Engine {
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	engines := storetest.NewPool(4, func() []store.Engine { return []store.Engine{openWithoutSync(t)} })
-	storetest.RunSideBySide(t, func(t *testing.T) (a, b store.Engine) {
+	open := func(t *testing.T) (a, b store.Engine) {
 		e := engines.Engines(t)[0] // no other engine can have the folder open
 		return e, e
-	})
+	}
+	storetest.RunSideBySide(t, open)
+	usagetest.RunSideBySide(t, open)
 }
 
 func TestAuditPlans(t *testing.T) {

@@ -21,21 +21,21 @@ import (
 func testAccount(t *testing.T, setup setup) {
 	t.Run("WorkspacesComeBackById", func(t *testing.T) {
 		s := setup(t)
-		if is, err := s.Initialised(t.Context()); err != nil || is {
+		if is, err := s.Accounts.Initialised(t.Context()); err != nil || is {
 			t.Fatalf("empty place: initialised %v, error %v", is, err)
 		}
 		want := []account.Workspace{
 			{ID: "wsp_a", Name: "Ärzte", Tier: "pro", Suspended: true, Embeddings: true, CreatedAt: epoch, Revision: 3},
 			{ID: "wsp_b", Name: "default", Tier: "unlimited", Operator: true, CreatedAt: epoch, Revision: 1},
 		}
-		noError(t, s.CreateWorkspace(t.Context(), &want[1]))
-		noError(t, s.CreateWorkspace(t.Context(), &want[0]))
-		got, err := s.Workspaces(t.Context())
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), &want[1]))
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), &want[0]))
+		got, err := s.Accounts.Workspaces(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if is, err := s.Initialised(t.Context()); err != nil || !is {
+		if is, err := s.Accounts.Initialised(t.Context()); err != nil || !is {
 			t.Fatalf("with workspaces: initialised %v, error %v", is, err)
 		}
 	})
@@ -44,8 +44,8 @@ func testAccount(t *testing.T, setup setup) {
 		s := setup(t)
 		a, b := workspace("wsp_a"), workspace("wsp_b")
 		a.Operator, b.Operator = true, true
-		noError(t, s.CreateWorkspace(t.Context(), a))
-		wantProblem(t, s.CreateWorkspace(t.Context(), b), problem.Conflict, problem.CodeConflict)
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), a))
+		wantProblem(t, s.Accounts.CreateWorkspace(t.Context(), b), problem.Conflict, problem.CodeConflict)
 		wantWorkspaces(t, s, "wsp_a")
 	})
 
@@ -53,10 +53,10 @@ func testAccount(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		newWorkspace(t, s, "wsp_b")
-		noError(t, s.CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
-		err := s.CreateUser(t.Context(), user("usr_b", "wsp_b", "a@example.com"))
+		noError(t, s.Accounts.CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
+		err := s.Accounts.CreateUser(t.Context(), user("usr_b", "wsp_b", "a@example.com"))
 		wantProblem(t, err, problem.Conflict, problem.CodeConflict)
-		noError(t, s.CreateUser(t.Context(), user("usr_b", "wsp_b", "b@example.com")))
+		noError(t, s.Accounts.CreateUser(t.Context(), user("usr_b", "wsp_b", "b@example.com")))
 	})
 }
 
@@ -65,24 +65,24 @@ func testPeople(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		for _, text := range []string{"a\x00b", "a\xff"} {
-			_, err := s.UserByEmail(t.Context(), text)
+			_, err := s.Sessions.UserByEmail(t.Context(), text)
 			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-				_, err := s.UserByEmail(ctx, text)
+				_, err := s.Sessions.UserByEmail(ctx, text)
 				if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {
 					return nil
 				}
 				return err
 			}))
-			keys, err := s.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{CreatedBy: text, Limit: 9})
+			keys, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{CreatedBy: text, Limit: 9})
 			if err != nil || len(keys) != 0 {
 				t.Errorf("keys by %q: %v, error %v", text, keys, err)
 			}
-			documents, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Collection: text, Tags: []string{text}, Limit: 9})
+			documents, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{Collection: text, Tags: []string{text}, Limit: 9})
 			if err != nil || len(documents) != 0 {
 				t.Errorf("documents of %q: %v, error %v", text, documents, err)
 			}
-			rows, err := s.ListAuditRows(t.Context(), audit.Filter{Target: text, Limit: 9})
+			rows, err := s.Audit.ListAuditRows(t.Context(), audit.Filter{Target: text, Limit: 9})
 			if err != nil || len(rows) != 0 {
 				t.Errorf("audit rows on %q: %v, error %v", text, rows, err)
 			}
@@ -94,12 +94,12 @@ func testPeople(t *testing.T, setup setup) {
 		for _, id := range []string{"wsp_b", "wsp_a", "wsp_c"} {
 			newWorkspace(t, s, id)
 		}
-		got, err := s.Workspace(t.Context(), "wsp_b")
+		got, err := s.Accounts.Workspace(t.Context(), "wsp_b")
 		noError(t, err)
 		if diff := cmp.Diff(workspace("wsp_b"), got); diff != "" {
 			t.Error(diff)
 		}
-		_, err = s.Workspace(t.Context(), "wsp_d")
+		_, err = s.Accounts.Workspace(t.Context(), "wsp_d")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		for _, page := range []struct {
 			before string
@@ -110,7 +110,7 @@ func testPeople(t *testing.T, setup setup) {
 			{"wsp_b", 2, []string{"wsp_a"}},
 			{"wsp_a", 2, nil},
 		} {
-			list, err := s.ListWorkspaces(t.Context(), page.before, page.limit)
+			list, err := s.Accounts.ListWorkspaces(t.Context(), page.before, page.limit)
 			noError(t, err)
 			if diff := cmp.Diff(page.want, workspaceIDs(list)); diff != "" {
 				t.Errorf("before %q: %s", page.before, diff)
@@ -123,29 +123,29 @@ func testPeople(t *testing.T, setup setup) {
 		newWorkspace(t, s, "wsp_a")
 		w := workspace("wsp_a")
 		w.Name, w.Tier, w.Suspended, w.Embeddings, w.Revision = "other", "pro", true, true, 2
-		noError(t, s.UpdateWorkspace(t.Context(), w))
-		got, err := s.Workspace(t.Context(), "wsp_a")
+		noError(t, s.Accounts.UpdateWorkspace(t.Context(), w))
+		got, err := s.Accounts.Workspace(t.Context(), "wsp_a")
 		noError(t, err)
 		if diff := cmp.Diff(w, got); diff != "" {
 			t.Error(diff)
 		}
-		wantProblem(t, s.UpdateWorkspace(t.Context(), w), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.Accounts.UpdateWorkspace(t.Context(), w), problem.Mismatch, problem.CodeRevisionMismatch)
 		w.ID = "wsp_b"
-		wantProblem(t, s.UpdateWorkspace(t.Context(), w), problem.NotFound, problem.CodeNotFound)
+		wantProblem(t, s.Accounts.UpdateWorkspace(t.Context(), w), problem.NotFound, problem.CodeNotFound)
 	})
 
 	t.Run("UsersAreVisibleInTheirWorkspace", func(t *testing.T) {
 		s := people(t, setup)
 		want := member("usr_b", "wsp_a", "b@example.com")
 		for _, within := range []account.Visibility{"wsp_a", account.AllWorkspaces} {
-			got, err := s.User(t.Context(), within, "usr_b")
+			got, err := s.Accounts.User(t.Context(), within, "usr_b")
 			noError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("within %q: %s", within, diff)
 			}
 		}
 		for _, within := range []account.Visibility{"wsp_b", ""} {
-			_, err := s.User(t.Context(), within, "usr_b")
+			_, err := s.Accounts.User(t.Context(), within, "usr_b")
 			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		}
 		for _, list := range []struct {
@@ -160,7 +160,7 @@ func testPeople(t *testing.T, setup setup) {
 			{"wsp_a", account.UserFilter{Limit: 9, Role: account.RoleAdmin, Before: "usr_d"}, []string{"usr_a"}},
 			{"", account.UserFilter{Limit: 9}, nil},
 		} {
-			got, err := s.ListUsers(t.Context(), list.within, list.filter)
+			got, err := s.Accounts.ListUsers(t.Context(), list.within, list.filter)
 			noError(t, err)
 			var ids []string
 			for _, u := range got {
@@ -176,29 +176,29 @@ func testPeople(t *testing.T, setup setup) {
 		s := people(t, setup)
 		u := user("usr_b", "wsp_a", "b@example.com")
 		u.Name, u.Role, u.PasswordHash, u.Disabled, u.Revision = "Bob", account.RoleDeveloper, "other", true, 2
-		noError(t, s.UpdateUser(t.Context(), u))
-		got, err := s.User(t.Context(), account.AllWorkspaces, "usr_b")
+		noError(t, s.Accounts.UpdateUser(t.Context(), u))
+		got, err := s.Accounts.User(t.Context(), account.AllWorkspaces, "usr_b")
 		noError(t, err)
 		if diff := cmp.Diff(u, got); diff != "" {
 			t.Error(diff)
 		}
-		wantProblem(t, s.UpdateUser(t.Context(), u), problem.Mismatch, problem.CodeRevisionMismatch)
-		wantProblem(t, s.DeleteUser(t.Context(), user("usr_b", "", "")), problem.Mismatch, problem.CodeRevisionMismatch)
-		noError(t, s.DeleteUser(t.Context(), u))
-		wantProblem(t, s.DeleteUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
+		wantProblem(t, s.Accounts.UpdateUser(t.Context(), u), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.Accounts.DeleteUser(t.Context(), user("usr_b", "", "")), problem.Mismatch, problem.CodeRevisionMismatch)
+		noError(t, s.Accounts.DeleteUser(t.Context(), u))
+		wantProblem(t, s.Accounts.DeleteUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
 		u.Revision++
-		wantProblem(t, s.UpdateUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
-		noError(t, s.CreateUser(t.Context(), user("usr_e", "wsp_b", "b@example.com"))) // its email is free again
+		wantProblem(t, s.Accounts.UpdateUser(t.Context(), u), problem.NotFound, problem.CodeNotFound)
+		noError(t, s.Accounts.CreateUser(t.Context(), user("usr_e", "wsp_b", "b@example.com"))) // its email is free again
 	})
 
 	t.Run("UsersAndAdminsWhoAreNotDisabledAreCounted", func(t *testing.T) {
 		s := people(t, setup)
 		disabled := user("usr_e", "wsp_a", "e@example.com")
 		disabled.Role, disabled.Disabled = account.RoleAdmin, true
-		noError(t, s.CreateUser(t.Context(), disabled))
+		noError(t, s.Accounts.CreateUser(t.Context(), disabled))
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			for id, want := range map[string][2]int64{"wsp_a": {4, 1}, "wsp_b": {1, 1}, "wsp_c": {0, 0}} {
-				users, admins, err := s.CountUsers(ctx, id)
+				users, admins, err := s.Accounts.CountUsers(ctx, id)
 				if err != nil {
 					return err
 				}
@@ -214,12 +214,12 @@ func testPeople(t *testing.T, setup setup) {
 		s := setup(t)
 		pro := account.Tier{Tier: limit.Tier{Name: "pro", RequestsPerMinute: 1, Daily: 2, Monthly: 3, Keys: new(int64(4)), Users: new(int64(0)), Documents: new(int64(6)), Storage: new(int64(7))}, Revision: 2}
 		free := account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1, Daily: 1, Monthly: 1}, Revision: 2}
-		noError(t, s.KeepTier(t.Context(), &pro))
-		noError(t, s.KeepTier(t.Context(), &free))
-		wantProblem(t, s.KeepTier(t.Context(), &pro), problem.Mismatch, problem.CodeRevisionMismatch)
+		noError(t, s.Accounts.KeepTier(t.Context(), &pro))
+		noError(t, s.Accounts.KeepTier(t.Context(), &free))
+		wantProblem(t, s.Accounts.KeepTier(t.Context(), &pro), problem.Mismatch, problem.CodeRevisionMismatch)
 		pro.RequestsPerMinute, pro.Memories, pro.Documents, pro.Revision = 8, new(int64(9)), nil, 3
-		noError(t, s.KeepTier(t.Context(), &pro))
-		got, err := s.ChangedTiers(t.Context())
+		noError(t, s.Accounts.KeepTier(t.Context(), &pro))
+		got, err := s.Accounts.ChangedTiers(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff([]account.Tier{free, pro}, got); diff != "" {
 			t.Error(diff)
@@ -232,7 +232,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(8, func(i int, s *store.Store) error {
-			return s.CreateUser(t.Context(), user(fmt.Sprintf("usr_%d", i), "wsp_a", "a@example.com"))
+			return s.Accounts.CreateUser(t.Context(), user(fmt.Sprintf("usr_%d", i), "wsp_a", "a@example.com"))
 		})
 		wantWinners(t, errs, 1, problem.CodeConflict)
 	})
@@ -242,7 +242,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 		errs := p.race(8, func(i int, s *store.Store) error {
 			w := workspace(fmt.Sprintf("wsp_%d", i))
 			w.Operator = true
-			return s.CreateWorkspace(t.Context(), w)
+			return s.Accounts.CreateWorkspace(t.Context(), w)
 		})
 		wantWinners(t, errs, 1, problem.CodeConflict)
 	})
@@ -257,22 +257,22 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 	t.Run("NoSessionOutlivesTheEndOfAllOfItsUser", func(t *testing.T) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
-		noError(t, p[0].CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
+		noError(t, p[0].Accounts.CreateUser(t.Context(), user("usr_a", "wsp_a", "a@example.com")))
 		startSession(t, p[0], "ses_0", "usr_a", 200)
 		errs := p.race(8, func(i int, s *store.Store) error {
 			switch i {
 			case 0: // an administrator disables the user
 				return s.Run(t.Context(), func(ctx context.Context) error {
-					u, err := s.User(ctx, account.AllWorkspaces, "usr_a")
+					u, err := s.Accounts.User(ctx, account.AllWorkspaces, "usr_a")
 					if err != nil {
 						return err
 					}
 					u.Disabled = true
 					u.Revision++
-					if err := s.UpdateUser(ctx, u); err != nil {
+					if err := s.Accounts.UpdateUser(ctx, u); err != nil {
 						return err
 					}
-					return s.EndSessions(ctx, "usr_a", "", after(time.Second))
+					return s.Sessions.EndSessions(ctx, "usr_a", "", after(time.Second))
 				})
 			case 1: // a session is refreshed
 				if err := refresh(t.Context(), s, 200, 201); err != nil && !isProblem(err, problem.CodeConflict) {
@@ -281,10 +281,10 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 				return nil
 			default: // others log in
 				err := s.Run(t.Context(), func(ctx context.Context) error {
-					if err := s.NoteLogin(ctx, user("usr_a", "wsp_a", "a@example.com"), epoch); err != nil {
+					if err := s.Sessions.NoteLogin(ctx, user("usr_a", "wsp_a", "a@example.com"), epoch); err != nil {
 						return err
 					}
-					return s.StartSession(ctx, session(fmt.Sprintf("ses_%d", i), "usr_a"), refreshToken(fmt.Sprintf("ses_%d", i), byte(i)))
+					return s.Sessions.StartSession(ctx, session(fmt.Sprintf("ses_%d", i), "usr_a"), refreshToken(fmt.Sprintf("ses_%d", i), byte(i)))
 				})
 				if isProblem(err, problem.CodeNotFound) {
 					return nil
@@ -294,7 +294,7 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 		})
 		allWell(t, errs)
 		for i := range 8 {
-			_, its, err := p[1].RefreshToken(t.Context(), refreshToken("", map[bool]byte{true: 200, false: byte(i)}[i == 0]).Hash)
+			_, its, err := p[1].Sessions.RefreshToken(t.Context(), refreshToken("", map[bool]byte{true: 200, false: byte(i)}[i == 0]).Hash)
 			if isProblem(err, problem.CodeNotFound) {
 				continue
 			}
@@ -309,20 +309,20 @@ func testPeopleSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		for i := range 5 {
-			noError(t, p[0].CreateUser(t.Context(), member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i))))
+			noError(t, p[0].Accounts.CreateUser(t.Context(), member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i))))
 			startSession(t, p[0], fmt.Sprintf("ses_%d", i), fmt.Sprintf("usr_%d", i), byte(i+1))
 		}
 		errs := p.race(10, func(i int, s *store.Store) error {
 			err := s.Run(t.Context(), func(ctx context.Context) error {
-				u, err := s.User(ctx, account.AllWorkspaces, fmt.Sprintf("usr_%d", i/2))
+				u, err := s.Accounts.User(ctx, account.AllWorkspaces, fmt.Sprintf("usr_%d", i/2))
 				if err != nil {
 					return err
 				}
 				if i%2 == 0 {
 					u.Revision++
-					return errors.Join(s.UpdateUser(ctx, u), s.EndSessions(ctx, u.ID, "", epoch))
+					return errors.Join(s.Accounts.UpdateUser(ctx, u), s.Sessions.EndSessions(ctx, u.ID, "", epoch))
 				}
-				return errors.Join(s.EndSessions(ctx, u.ID, "", epoch), s.DeleteUser(ctx, u))
+				return errors.Join(s.Sessions.EndSessions(ctx, u.ID, "", epoch), s.Accounts.DeleteUser(ctx, u))
 			})
 			if isProblem(err, problem.CodeNotFound) {
 				return nil
@@ -342,7 +342,7 @@ func people(t *testing.T, setup setup) *store.Store {
 		user("usr_a", "wsp_a", "a@example.com"), member("usr_b", "wsp_a", "b@example.com"),
 		member("usr_c", "wsp_a", "c@example.com"), user("usr_d", "wsp_b", "d@example.com"),
 	} {
-		noError(t, s.CreateUser(t.Context(), u))
+		noError(t, s.Accounts.CreateUser(t.Context(), u))
 	}
 	return s
 }

@@ -37,12 +37,12 @@ func testAPIKey(t *testing.T, setup setup) {
 		}
 		plain := newKey("key_plain", "wsp_a", 3)
 		for _, k := range []*apikey.APIKey{full, plain} {
-			noError(t, s.CreateAPIKey(t.Context(), k, nil))
-			got, err := s.APIKey(t.Context(), "wsp_a", k.ID)
+			noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
+			got, err := s.APIKeys.APIKey(t.Context(), "wsp_a", k.ID)
 			noError(t, err)
 			wantKey(t, got, k)
 			for _, secret := range k.Secrets {
-				got, err := s.APIKeyBySecret(t.Context(), secret.Hash)
+				got, err := s.APIKeys.APIKeyBySecret(t.Context(), secret.Hash)
 				noError(t, err)
 				wantKey(t, got, k)
 			}
@@ -54,20 +54,20 @@ func testAPIKey(t *testing.T, setup setup) {
 		newWorkspace(t, s, "wsp_a")
 		newWorkspace(t, s, "wsp_b")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		for _, id := range []string{"key_a", "key_none"} {
-			_, err := s.APIKey(t.Context(), "wsp_b", id)
+			_, err := s.APIKeys.APIKey(t.Context(), "wsp_b", id)
 			wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		}
 		foreign := *k
 		foreign.WorkspaceID, foreign.Name, foreign.Revision = "wsp_b", "stolen", 2
-		wantProblem(t, s.UpdateAPIKey(t.Context(), &foreign), problem.NotFound, problem.CodeNotFound)
-		list, err := s.ListAPIKeys(t.Context(), "wsp_b", apikey.Filter{Now: epoch, Limit: 10})
+		wantProblem(t, s.APIKeys.UpdateAPIKey(t.Context(), &foreign), problem.NotFound, problem.CodeNotFound)
+		list, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_b", apikey.Filter{Now: epoch, Limit: 10})
 		noError(t, err)
 		if len(list) != 0 {
 			t.Errorf("the other workspace lists %d keys", len(list))
 		}
-		_, err = s.APIKeyBySecret(t.Context(), hash(99))
+		_, err = s.APIKeys.APIKeyBySecret(t.Context(), hash(99))
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 	})
 
@@ -75,30 +75,30 @@ func testAPIKey(t *testing.T, setup setup) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		k.Name, k.Scopes, k.Revision, k.Metadata = "renamed", auth.Write, 2, map[string]any{"a": "b"}
 		k.ExpiresAt, k.Daily, k.DisabledAt = pointer(after(time.Hour)), pointer(int64(5)), pointer(after(time.Minute))
 		k.UpdatedAt = after(time.Minute)
-		noError(t, s.UpdateAPIKey(t.Context(), k))
-		got, err := s.APIKey(t.Context(), "wsp_a", "key_a")
+		noError(t, s.APIKeys.UpdateAPIKey(t.Context(), k))
+		got, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_a")
 		noError(t, err)
 		wantKey(t, got, k)
-		wantProblem(t, s.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.APIKeys.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
 	})
 
 	t.Run("AChangeReplacesTheSecrets", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
 		k := newKey("key_a", "wsp_a", 1)
-		noError(t, s.CreateAPIKey(t.Context(), k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		bystander := newKey("key_b", "wsp_a", 7)
-		noError(t, s.CreateAPIKey(t.Context(), bystander, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), bystander, nil))
 		change := func(secrets ...apikey.Secret) {
 			t.Helper()
 			k.Secrets = secrets
 			k.Revision++
-			noError(t, s.UpdateAPIKey(t.Context(), k))
-			got, err := s.APIKey(t.Context(), "wsp_a", "key_a")
+			noError(t, s.APIKeys.UpdateAPIKey(t.Context(), k))
+			got, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_a")
 			noError(t, err)
 			wantKey(t, got, k)
 		}
@@ -110,15 +110,15 @@ func testAPIKey(t *testing.T, setup setup) {
 		third := apikey.Secret{Hash: hash(3), Hint: "kpsk_3333", CreatedAt: after(time.Minute)}
 		second.ValidUntil = pointer(after(2 * time.Hour))
 		change(third, second)
-		_, err := s.APIKeyBySecret(t.Context(), first.Hash)
+		_, err := s.APIKeys.APIKeyBySecret(t.Context(), first.Hash)
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 		change(third)
 
 		// A refused change removes no secret.
 		k.Secrets = []apikey.Secret{{Hash: hash(4), Hint: "kpsk_4444", CreatedAt: after(time.Hour)}}
-		wantProblem(t, s.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.APIKeys.UpdateAPIKey(t.Context(), k), problem.Mismatch, problem.CodeRevisionMismatch)
 		for _, kept := range []*apikey.APIKey{{ID: "key_a", Secrets: []apikey.Secret{third}}, bystander} {
-			got, err := s.APIKeyBySecret(t.Context(), kept.Secrets[0].Hash)
+			got, err := s.APIKeys.APIKeyBySecret(t.Context(), kept.Secrets[0].Hash)
 			noError(t, err)
 			if got.ID != kept.ID || len(got.Secrets) != 1 {
 				t.Errorf("the secret of %s finds %s with %d secrets", kept.ID, got.ID, len(got.Secrets))
@@ -131,14 +131,14 @@ func testAPIKey(t *testing.T, setup setup) {
 		newWorkspace(t, s, "wsp_a")
 		revoked, expired := newKey("key_revoked", "wsp_a", 1), newKey("key_expired", "wsp_a", 2)
 		revoked.RevokedAt, expired.ExpiresAt = pointer(epoch), pointer(epoch)
-		noError(t, s.CreateAPIKey(t.Context(), revoked, new(int64(1))))
-		noError(t, s.CreateAPIKey(t.Context(), expired, new(int64(1))))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), revoked, new(int64(1))))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), expired, new(int64(1))))
 		var mu sync.Mutex
 		made, refused := 0, 0
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				err := s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%02d", i), "wsp_a", byte(10+i)), new(int64(5)))
+				err := s.APIKeys.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%02d", i), "wsp_a", byte(10+i)), new(int64(5)))
 				mu.Lock()
 				defer mu.Unlock()
 				switch p, ok := problem.As(err); {
@@ -155,7 +155,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		if made != 5 || refused != 15 {
 			t.Errorf("%d made and %d refused, want 5 and 15", made, refused)
 		}
-		n, err := s.CountAPIKeys(t.Context(), "wsp_a", epoch)
+		n, err := s.APIKeys.CountAPIKeys(t.Context(), "wsp_a", epoch)
 		noError(t, err)
 		if n != 5 {
 			t.Errorf("%d keys counted, want 5", n)
@@ -169,12 +169,12 @@ func testAPIKey(t *testing.T, setup setup) {
 			k := newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i))
 			k.CreatedAt = after(time.Duration(i/2) * time.Second)
 			k.Secrets = append(k.Secrets, apikey.Secret{Hash: hash(byte(100 + i)), Hint: "h", CreatedAt: after(-time.Hour), ValidUntil: pointer(epoch)})
-			noError(t, s.CreateAPIKey(t.Context(), k, nil))
+			noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		}
 		var got []string
 		var before *apikey.Position
 		for {
-			page, err := s.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{Now: epoch, Before: before, Limit: 3})
+			page, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{Now: epoch, Before: before, Limit: 3})
 			noError(t, err)
 			for _, k := range page {
 				if len(k.Secrets) != 2 {
@@ -206,7 +206,7 @@ func testAPIKey(t *testing.T, setup setup) {
 					}
 				}
 				got := map[string]bool{}
-				list, err := s.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{State: state, Now: now, Limit: 1000})
+				list, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_a", apikey.Filter{State: state, Now: now, Limit: 1000})
 				noError(t, err)
 				for _, k := range list {
 					got[k.ID] = true
@@ -224,7 +224,7 @@ func testAPIKey(t *testing.T, setup setup) {
 		for i, bound := range []struct{ by, subject, agent string }{{"usr_a", "", ""}, {"usr_b", "s", ""}, {"usr_b", "s", "a"}, {"usr_b", "t", "a"}} {
 			k := newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i))
 			k.CreatedBy, k.SubjectID, k.AgentID = bound.by, bound.subject, bound.agent
-			noError(t, s.CreateAPIKey(t.Context(), k, nil))
+			noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		}
 		for _, c := range []struct {
 			filter apikey.Filter
@@ -236,7 +236,7 @@ func testAPIKey(t *testing.T, setup setup) {
 			{apikey.Filter{SubjectID: "s", AgentID: "a", CreatedBy: "usr_b"}, 1},
 		} {
 			c.filter.Now, c.filter.Limit = epoch, 10
-			list, err := s.ListAPIKeys(t.Context(), "wsp_a", c.filter)
+			list, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_a", c.filter)
 			noError(t, err)
 			if len(list) != c.want {
 				t.Errorf("%+v: %d keys, want %d", c.filter, len(list), c.want)
@@ -254,7 +254,7 @@ func testAPIKey(t *testing.T, setup setup) {
 			}
 		}
 		got := map[string]int{}
-		noError(t, s.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
+		noError(t, s.APIKeys.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
 			if _, again := got[k.ID]; again {
 				t.Errorf("%s came twice", k.ID)
 			}
@@ -265,7 +265,7 @@ func testAPIKey(t *testing.T, setup setup) {
 			t.Error(diff)
 		}
 		stop := errors.New("stop")
-		if err := s.EachAPIKey(t.Context(), func(*apikey.APIKey) error { return stop }); !errors.Is(err, stop) {
+		if err := s.APIKeys.EachAPIKey(t.Context(), func(*apikey.APIKey) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("got %v, want the error of fn", err)
 		}
 	})
@@ -273,11 +273,11 @@ func testAPIKey(t *testing.T, setup setup) {
 	t.Run("ASecretTakenElsewhereLeavesNothingBehind", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
-		if err := s.CreateAPIKey(context.WithoutCancel(t.Context()), newKey("key_b", "wsp_a", 1), nil); err == nil {
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
+		if err := s.APIKeys.CreateAPIKey(context.WithoutCancel(t.Context()), newKey("key_b", "wsp_a", 1), nil); err == nil {
 			t.Fatal("two keys have one secret")
 		}
-		_, err := s.APIKey(t.Context(), "wsp_a", "key_b")
+		_, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_b")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 	})
 }
@@ -304,7 +304,7 @@ func everyState(t *testing.T, s *store.Store) []*apikey.APIKey {
 			}
 			k.Secrets = append(k.Secrets, old)
 		}
-		noError(t, s.CreateAPIKey(t.Context(), k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		keys = append(keys, k)
 	}
 	return keys

@@ -50,7 +50,7 @@ func auditSequences(t *testing.T, s *store.Store, f audit.Filter) []int64 {
 	if f.Limit == 0 {
 		f.Limit = 100
 	}
-	rows, err := s.ListAuditRows(t.Context(), f)
+	rows, err := s.Audit.ListAuditRows(t.Context(), f)
 	noError(t, err)
 	var list []int64
 	for _, r := range rows {
@@ -63,10 +63,10 @@ func testAudit(t *testing.T, setup setup) {
 	t.Run("RecordsAreReplacedByChain", func(t *testing.T) {
 		s := setup(t)
 		for _, sealed := range []string{"first", "second"} {
-			noError(t, s.SaveAuditRecord(t.Context(), "a", []byte(sealed)))
+			noError(t, s.Audit.SaveAuditRecord(t.Context(), "a", []byte(sealed)))
 		}
-		noError(t, s.SaveAuditRecord(t.Context(), "b", []byte("other")))
-		records, err := s.AuditRecords(t.Context())
+		noError(t, s.Audit.SaveAuditRecord(t.Context(), "b", []byte("other")))
+		records, err := s.Audit.AuditRecords(t.Context())
 		noError(t, err)
 		if want := map[string][]byte{"a": []byte("second"), "b": []byte("other")}; !cmp.Equal(records, want) {
 			t.Errorf("got %s", records)
@@ -76,33 +76,33 @@ func testAudit(t *testing.T, setup setup) {
 
 	t.Run("RowsAreReadInTheOrderOfTheirChain", func(t *testing.T) {
 		s := setup(t)
-		head, err := s.AuditHead(t.Context(), "a")
+		head, err := s.Audit.AuditHead(t.Context(), "a")
 		if err != nil || head != (audit.Head{Chain: "a"}) {
 			t.Fatalf("the head of an empty chain: %+v, %v", head, err)
 		}
 		bare := &audit.Row{ID: "aud_bare", Chain: "a", Sequence: 3, At: epoch.Truncate(time.Millisecond), Action: audit.BackupMade, Details: "{}"}
 		want := []*audit.Row{auditRow("a", 1), auditRow("a", 2), bare}
-		noError(t, s.AppendAuditRows(t.Context(), want[:2]))
-		noError(t, s.AppendAuditRows(t.Context(), want[2:]))
-		noError(t, s.AppendAuditRows(t.Context(), []*audit.Row{auditRow("b", 1)}))
-		got, err := s.AuditRowsAfter(t.Context(), "a", 0, 10)
+		noError(t, s.Audit.AppendAuditRows(t.Context(), want[:2]))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), want[2:]))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRow("b", 1)}))
+		got, err := s.Audit.AuditRowsAfter(t.Context(), "a", 0, 10)
 		noError(t, err)
 		if diff := cmp.Diff(want, got, sameRows); diff != "" {
 			t.Error(diff)
 		}
-		got, err = s.AuditRowsAfter(t.Context(), "a", 1, 1)
+		got, err = s.Audit.AuditRowsAfter(t.Context(), "a", 1, 1)
 		noError(t, err)
 		if diff := cmp.Diff(want[1:2], got, sameRows); diff != "" {
 			t.Error(diff)
 		}
-		if head, err = s.AuditHead(t.Context(), "a"); err != nil || head != (audit.Head{Chain: "a", Sequence: 3}) {
+		if head, err = s.Audit.AuditHead(t.Context(), "a"); err != nil || head != (audit.Head{Chain: "a", Sequence: 3}) {
 			t.Errorf("the head: %+v, %v", head, err)
 		}
-		heads, err := s.AuditHeads(t.Context())
+		heads, err := s.Audit.AuditHeads(t.Context())
 		if want := []audit.Head{{Chain: "a", Sequence: 3}, {Chain: "b", Sequence: 1, Hash: auditRow("b", 1).Hash}}; err != nil || !cmp.Equal(heads, want) {
 			t.Errorf("heads: %+v, %v, want %+v", heads, err, want)
 		}
-		if chains, err := s.AuditChains(t.Context()); err != nil || !cmp.Equal(chains, []string{"a", "b"}) {
+		if chains, err := s.Audit.AuditChains(t.Context()); err != nil || !cmp.Equal(chains, []string{"a", "b"}) {
 			t.Errorf("chains: %v, %v", chains, err)
 		}
 	})
@@ -111,29 +111,29 @@ func testAudit(t *testing.T, setup setup) {
 		s := setup(t)
 		change := auditRow("a", 3)
 		want := []*audit.Row{auditRead("a", 1), auditRead("a", 2), change, auditRead("a", 4), auditRead("a", 5)}
-		noError(t, s.AppendAuditRows(t.Context(), []*audit.Row{auditRead("b", 1)}))
-		noError(t, s.AppendAuditRows(t.Context(), want[:1]))
-		noError(t, s.AppendAuditRows(t.Context(), want[1:4])) // both kinds at once
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.AppendAuditRows(ctx, want[4:]) }))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRead("b", 1)}))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), want[:1]))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), want[1:4])) // both kinds at once
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Audit.AppendAuditRows(ctx, want[4:]) }))
 		for after := range int64(6) {
-			got, err := s.AuditRowsAfter(t.Context(), "a", after, 3)
+			got, err := s.Audit.AuditRowsAfter(t.Context(), "a", after, 3)
 			noError(t, err)
 			if diff := cmp.Diff(want[after:min(after+3, 5)], got, sameRows, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("after %d:\n%s", after, diff)
 			}
 		}
 		var stale *unit.StaleError
-		if err := s.AppendAuditRows(t.Context(), []*audit.Row{auditRead("a", 5)}); !errors.As(err, &stale) {
+		if err := s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRead("a", 5)}); !errors.As(err, &stale) {
 			t.Errorf("a read that is there already: %v", err)
 		}
-		if head, err := s.AuditHead(t.Context(), "a"); err != nil || head.Sequence != 5 || head.Hash != want[4].Hash {
+		if head, err := s.Audit.AuditHead(t.Context(), "a"); err != nil || head.Sequence != 5 || head.Hash != want[4].Hash {
 			t.Errorf("the head: %+v, %v", head, err)
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			_, err := s.AuditHeads(ctx)
+			_, err := s.Audit.AuditHeads(ctx)
 			return err
 		}))
-		if chains, err := s.AuditChains(t.Context()); err != nil || !cmp.Equal(chains, []string{"a", "b"}) {
+		if chains, err := s.Audit.AuditChains(t.Context()); err != nil || !cmp.Equal(chains, []string{"a", "b"}) {
 			t.Errorf("chains: %v, %v", chains, err)
 		}
 	})
@@ -141,14 +141,14 @@ func testAudit(t *testing.T, setup setup) {
 	t.Run("ReadsAreListedWithTheHashBefore", func(t *testing.T) {
 		s := setup(t)
 		rows := []*audit.Row{auditRow("a", 1), auditRead("a", 2), auditRead("a", 3)}
-		noError(t, s.AppendAuditRows(t.Context(), rows))
-		got, err := s.ListAuditRows(t.Context(), audit.Filter{Action: rows[1].Action, Limit: 1})
+		noError(t, s.Audit.AppendAuditRows(t.Context(), rows))
+		got, err := s.Audit.ListAuditRows(t.Context(), audit.Filter{Action: rows[1].Action, Limit: 1})
 		noError(t, err)
 		rows[1].Previous = rows[0].Hash
 		if diff := cmp.Diff(rows[1:2], got, sameRows); diff != "" {
 			t.Error(diff)
 		}
-		got, err = s.ListAuditRows(t.Context(), audit.Filter{Action: rows[2].Action, Limit: 1})
+		got, err = s.Audit.ListAuditRows(t.Context(), audit.Filter{Action: rows[2].Action, Limit: 1})
 		noError(t, err)
 		rows[2].Previous = rows[1].Hash
 		if diff := cmp.Diff(rows[2:], got, sameRows); diff != "" {
@@ -174,7 +174,7 @@ func testAudit(t *testing.T, setup setup) {
 				}
 				rows = append(rows, r)
 			}
-			noError(t, s.AppendAuditRows(t.Context(), rows))
+			noError(t, s.Audit.AppendAuditRows(t.Context(), rows))
 			all = append(all, rows...)
 		}
 		slices.SortFunc(all, func(a, b *audit.Row) int { return strings.Compare(b.ID, a.ID) })
@@ -206,7 +206,7 @@ func testAudit(t *testing.T, setup setup) {
 			}
 			c.filter.Limit = 7
 			for {
-				page, err := s.ListAuditRows(t.Context(), c.filter)
+				page, err := s.Audit.ListAuditRows(t.Context(), c.filter)
 				noError(t, err)
 				for _, r := range page {
 					got = append(got, r.ID)
@@ -227,16 +227,16 @@ func testAudit(t *testing.T, setup setup) {
 		older := auditRow("a", 3)
 		older.Action = audit.MemoryRecalled // as an older release has written it
 		rows := []*audit.Row{auditRead("a", 1), auditRow("a", 2), older, auditRead("a", 4), auditRow("a", 5), auditRead("a", 6)}
-		noError(t, s.AppendAuditRows(t.Context(), rows))
-		noError(t, s.AppendAuditRows(t.Context(), []*audit.Row{auditRead("b", 1), auditRead("b", 2), auditRead("b", 3)}))
-		noError(t, s.RemoveAuditReads(t.Context(), "a", 2, 5))
-		noError(t, s.RemoveAuditReads(t.Context(), "none", 1, 9))
-		got, err := s.AuditRowsAfter(t.Context(), "a", 0, 9)
+		noError(t, s.Audit.AppendAuditRows(t.Context(), rows))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRead("b", 1), auditRead("b", 2), auditRead("b", 3)}))
+		noError(t, s.Audit.RemoveAuditReads(t.Context(), "a", 2, 5))
+		noError(t, s.Audit.RemoveAuditReads(t.Context(), "none", 1, 9))
+		got, err := s.Audit.AuditRowsAfter(t.Context(), "a", 0, 9)
 		noError(t, err)
 		if diff := cmp.Diff([]*audit.Row{rows[0], rows[1], rows[4], rows[5]}, got, sameRows); diff != "" {
 			t.Error(diff)
 		}
-		if got, err := s.AuditRowsAfter(t.Context(), "b", 0, 9); err != nil || len(got) != 3 {
+		if got, err := s.Audit.AuditRowsAfter(t.Context(), "b", 0, 9); err != nil || len(got) != 3 {
 			t.Errorf("%d rows of the other chain, %v", len(got), err)
 		}
 	})
@@ -245,9 +245,9 @@ func testAudit(t *testing.T, setup setup) {
 		s := setup(t)
 		failure := errors.New("no")
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.AppendAuditRows(ctx, []*audit.Row{auditRow("a", 1)}), failure)
+			return errors.Join(s.Audit.AppendAuditRows(ctx, []*audit.Row{auditRow("a", 1)}), failure)
 		})
-		if head, _ := s.AuditHead(t.Context(), "a"); !errors.Is(err, failure) || head.Sequence != 0 {
+		if head, _ := s.Audit.AuditHead(t.Context(), "a"); !errors.Is(err, failure) || head.Sequence != 0 {
 			t.Errorf("%v, and the head is %+v", err, head)
 		}
 	})
@@ -258,7 +258,7 @@ func testAudit(t *testing.T, setup setup) {
 		other.WorkspaceID, other.Actor, other.Target, other.Action = "wsp_b", "key_z", "key_y", audit.KeyRevoked
 		instance := auditRow("a", 5)
 		instance.WorkspaceID, instance.Target = "", ""
-		noError(t, s.AppendAuditRows(t.Context(), []*audit.Row{auditRow("a", 1), auditRow("a", 2), auditRow("a", 3), other, instance}))
+		noError(t, s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRow("a", 1), auditRow("a", 2), auditRow("a", 3), other, instance}))
 		second := auditRow("a", 2)
 		for name, c := range map[string]struct {
 			filter audit.Filter

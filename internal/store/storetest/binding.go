@@ -22,7 +22,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		s, previous = store.New(engine), store.New(engine)
 		binding, err := seal.NewBinding([]byte(strings.Repeat("b", 32)))
 		noError(t, err)
-		s.SealBindings(binding)
+		s.APIKeys.SealBindings(binding)
 		newWorkspace(t, s, "wsp_a")
 		newWorkspace(t, s, "wsp_b")
 		return s, previous
@@ -31,13 +31,13 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		t.Helper()
 		k := newKey(id, workspaceID, n)
 		k.SubjectID, k.AgentID = subject, agent
-		noError(t, s.CreateAPIKey(t.Context(), k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), k, nil))
 		return k
 	}
 	list := func(t *testing.T, s *store.Store, f apikey.Filter) (ids []string) {
 		t.Helper()
 		f.Now, f.Limit = epoch, 50
-		keys, err := s.ListAPIKeys(t.Context(), "wsp_a", f)
+		keys, err := s.APIKeys.ListAPIKeys(t.Context(), "wsp_a", f)
 		noError(t, err)
 		for _, k := range keys {
 			ids = append(ids, k.ID)
@@ -58,7 +58,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		bound(t, s, "key_2", "wsp_a", "ann@example.com", "", 2)
 		bound(t, s, "key_3", "wsp_a", "", "", 3)
 		bound(t, s, "key_4", "wsp_b", "ann@example.com", "", 4)
-		got, err := s.APIKey(t.Context(), "wsp_a", "key_1")
+		got, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_1")
 		noError(t, err)
 		wantKey(t, got, k)
 		wantIDs(t, "the subject's", list(t, s, apikey.Filter{SubjectID: "ann@example.com"}), "key_1", "key_2")
@@ -66,7 +66,7 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		wantIDs(t, "another subject's", list(t, s, apikey.Filter{SubjectID: "bob@example.com"}))
 
 		seen := map[string]string{}
-		noError(t, previous.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
+		noError(t, previous.APIKeys.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
 			if strings.Contains(k.SubjectID+k.AgentID, "ann") || strings.Contains(k.SubjectID+k.AgentID, "agent") {
 				t.Errorf("%s lies there with %q, %q", k.ID, k.SubjectID, k.AgentID)
 			}
@@ -81,15 +81,15 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("ThePreviousReleaseChangesKeysAndMakesSomeBoundAlike", func(t *testing.T) {
 		s, previous := setup(t)
 		bound(t, s, "key_1", "wsp_a", "ann", "agent", 1)
-		theirs, err := previous.APIKey(t.Context(), "wsp_a", "key_1")
+		theirs, err := previous.APIKeys.APIKey(t.Context(), "wsp_a", "key_1")
 		noError(t, err)
 		wantIDs(t, "what it finds", list(t, previous, apikey.Filter{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID}), "key_1")
 		theirs.Name, theirs.Revision = "renamed", 2
-		noError(t, previous.UpdateAPIKey(t.Context(), theirs))
+		noError(t, previous.APIKeys.UpdateAPIKey(t.Context(), theirs))
 		bound(t, previous, "key_2", "wsp_a", theirs.SubjectID, theirs.AgentID, 2)
 		bound(t, previous, "key_3", "wsp_a", "ann", "agent", 3) // by a caller that can bind it to any subject
 		for _, id := range []string{"key_1", "key_2", "key_3"} {
-			got, err := s.APIKey(t.Context(), "wsp_a", id)
+			got, err := s.APIKeys.APIKey(t.Context(), "wsp_a", id)
 			noError(t, err)
 			if got.SubjectID != "ann" || got.AgentID != "agent" {
 				t.Errorf("%s is bound to %q, %q", id, got.SubjectID, got.AgentID)
@@ -104,17 +104,17 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 		bound(t, previous, "key_2", "wsp_a", "ann", "agent", 2)
 		bound(t, previous, "key_3", "wsp_b", "", "agent", 3)
 		bound(t, previous, "key_4", "wsp_a", "", "", 4)
-		before, err := s.APIKey(t.Context(), "wsp_a", "key_2")
+		before, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_2")
 		noError(t, err)
 		for i, want := range []int{2, 0} {
-			if n, err := s.SealOldBindings(t.Context()); n != want || err != nil {
+			if n, err := s.APIKeys.SealOldBindings(t.Context()); n != want || err != nil {
 				t.Errorf("time %d: %d were sealed, %v; want %d", i, n, err, want)
 			}
 		}
-		now, err := s.APIKey(t.Context(), "wsp_a", "key_2")
+		now, err := s.APIKeys.APIKey(t.Context(), "wsp_a", "key_2")
 		noError(t, err)
 		wantKey(t, now, before)
-		noError(t, previous.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
+		noError(t, previous.APIKeys.EachAPIKey(t.Context(), func(k *apikey.APIKey) error {
 			if k.SubjectID == "ann" || k.AgentID == "agent" {
 				t.Errorf("%s lies there with %q, %q", k.ID, k.SubjectID, k.AgentID)
 			}
@@ -133,15 +133,15 @@ func testBinding(t *testing.T, open func(t *testing.T) store.Engine) {
 				break // key_5 stays valid
 			}
 			k.RevokedAt, k.Revision = pointer(after(time.Second)), 2
-			noError(t, s.UpdateAPIKey(t.Context(), k))
+			noError(t, s.APIKeys.UpdateAPIKey(t.Context(), k))
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return s.ForgetBoundSubject(ctx, "wsp_a", func(id string) bool { return id == "ann" })
+			return s.APIKeys.ForgetBoundSubject(ctx, "wsp_a", func(id string) bool { return id == "ann" })
 		}))
 		for id, want := range map[string][3]string{
 			"key_1": {"wsp_a", "", "agent"}, "key_2": {"wsp_a", "", ""}, "key_3": {"wsp_a", "bob", ""}, "key_4": {"wsp_b", "ann", ""}, "key_5": {"wsp_a", "ann", ""},
 		} {
-			k, err := s.APIKey(t.Context(), want[0], id)
+			k, err := s.APIKeys.APIKey(t.Context(), want[0], id)
 			noError(t, err)
 			if k.SubjectID != want[1] || k.AgentID != want[2] {
 				t.Errorf("%s is bound to %q, %q", id, k.SubjectID, k.AgentID)

@@ -28,12 +28,12 @@ func testDocument(t *testing.T, setup setup) {
 		plain := newDocument("plain")
 		plain.Tags = nil
 		for _, d := range []*document.Document{full, newDocument("tagged"), plain} {
-			created, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			created, err := s.Documents.PutDocument(t.Context(), "wsp_a", d, put())
 			noError(t, err)
 			if !created || d.Revision != 1 || !d.CreatedAt.Equal(d.UpdatedAt) {
 				t.Errorf("%s: created %v, revision %d, created at %v", d.ID, created, d.Revision, d.CreatedAt)
 			}
-			got, err := s.Document(t.Context(), "wsp_a", d.ID)
+			got, err := s.Documents.Document(t.Context(), "wsp_a", d.ID)
 			noError(t, err)
 			wantDocument(t, got, d)
 		}
@@ -41,30 +41,30 @@ func testDocument(t *testing.T, setup setup) {
 
 	t.Run("AReplacementKeepsTheCreationAndRaisesTheRevision", func(t *testing.T) {
 		s := setup(t)
-		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
+		_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
 		noError(t, err)
 		next := newDocument("d")
 		next.Title, next.Tags, next.UpdatedAt = "second", []string{"new"}, documentTime(time.Hour)
-		created, err := s.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: []int64{7, 1}, IfNotRevision: []int64{2}})
+		created, err := s.Documents.PutDocument(t.Context(), "wsp_a", next, document.Put{IfRevision: []int64{7, 1}, IfNotRevision: []int64{2}})
 		noError(t, err)
 		if created || next.Revision != 2 || next.Change != 2 || !next.CreatedAt.Equal(documentTime(0)) {
 			t.Errorf("created %v, revision %d, change %d, created at %v", created, next.Revision, next.Change, next.CreatedAt)
 		}
-		got, err := s.Document(t.Context(), "wsp_a", "d")
+		got, err := s.Documents.Document(t.Context(), "wsp_a", "d")
 		noError(t, err)
 		wantDocument(t, got, next)
 		last := newDocument("d")
 		last.UpdatedAt = documentTime(-time.Minute) // the clock was set back
-		_, err = s.PutDocuments(t.Context(), "wsp_a", []document.Write{{Document: last}})
+		_, err = s.Documents.PutDocuments(t.Context(), "wsp_a", []document.Write{{Document: last}})
 		noError(t, err)
-		if got, err = s.Document(t.Context(), "wsp_a", "d"); err != nil || !got.CreatedAt.Equal(documentTime(0)) || !got.UpdatedAt.Equal(last.UpdatedAt) {
+		if got, err = s.Documents.Document(t.Context(), "wsp_a", "d"); err != nil || !got.CreatedAt.Equal(documentTime(0)) || !got.UpdatedAt.Equal(last.UpdatedAt) {
 			t.Errorf("replaced again: %+v, %v", got, err)
 		}
 	})
 
 	t.Run("ConditionsAreCheckedBeforeAnythingIsWritten", func(t *testing.T) {
 		s := setup(t)
-		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))})
+		_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))})
 		noError(t, err)
 		for _, c := range []struct {
 			name string
@@ -83,18 +83,18 @@ func testDocument(t *testing.T, setup setup) {
 			{"nothing that must exist", "e", document.Put{Exists: true}, problem.Mismatch, problem.CodeRevisionMismatch},
 			{"one too many", "e", document.Put{Max: new(int64(1))}, problem.Conflict, problem.CodeLimitReached},
 		} {
-			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(c.id), c.put)
+			_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument(c.id), c.put)
 			if p, ok := problem.As(err); !ok || p.Kind != c.kind || p.Code != c.code {
 				t.Errorf("%s: got %v, want %s", c.name, err, c.code)
 			}
 		}
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))}) // replacing adds none
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))}) // replacing adds none
 		noError(t, err)
-		_, err = s.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true}) // another workspace's documents do not count
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true}) // another workspace's documents do not count
 		noError(t, err)
 		wantChange(t, s, "wsp_a", 2)
-		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil))
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: new(int64(1))}) // there is room again
+		noError(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", nil))
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: new(int64(1))}) // there is room again
 		noError(t, err)
 	})
 
@@ -104,7 +104,7 @@ func testDocument(t *testing.T, setup setup) {
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			refused = 0
 			for i := range 10 {
-				_, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(6))})
+				_, err := s.Documents.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(6))})
 				if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached {
 					refused++
 				} else if err != nil {
@@ -113,7 +113,7 @@ func testDocument(t *testing.T, setup setup) {
 			}
 			return nil
 		}))
-		list, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Limit: 100})
+		list, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{Limit: 100})
 		noError(t, err)
 		if refused != 4 || len(list) != 6 {
 			t.Errorf("%d refused, %d stored; want 4 and 6", refused, len(list))
@@ -123,26 +123,26 @@ func testDocument(t *testing.T, setup setup) {
 
 	t.Run("ADeletedDocumentIsMissingAndLeavesItsChange", func(t *testing.T) {
 		s := setup(t)
-		_, err := s.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
+		_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d"), put())
 		noError(t, err)
-		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", []int64{9}), problem.Mismatch, problem.CodeRevisionMismatch)
-		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_b", "d", nil), problem.NotFound, problem.CodeNotFound)
-		noError(t, s.DeleteDocument(t.Context(), "wsp_a", "d", []int64{1}))
-		wantProblem(t, s.DeleteDocument(t.Context(), "wsp_a", "d", nil), problem.NotFound, problem.CodeNotFound)
-		_, err = s.Document(t.Context(), "wsp_a", "d")
+		wantProblem(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", []int64{9}), problem.Mismatch, problem.CodeRevisionMismatch)
+		wantProblem(t, s.Documents.DeleteDocument(t.Context(), "wsp_b", "d", nil), problem.NotFound, problem.CodeNotFound)
+		noError(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", []int64{1}))
+		wantProblem(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", nil), problem.NotFound, problem.CodeNotFound)
+		_, err = s.Documents.Document(t.Context(), "wsp_a", "d")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
-		changes, err := s.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10)
 		noError(t, err)
 		if diff := cmp.Diff([]document.Change{{Number: 2, ID: "d"}}, changes); diff != "" {
 			t.Error(diff)
 		}
 		again := newDocument("d")
-		created, err := s.PutDocument(t.Context(), "wsp_a", again, put())
+		created, err := s.Documents.PutDocument(t.Context(), "wsp_a", again, put())
 		noError(t, err)
 		if !created || again.Revision != 1 || again.Change != 3 {
 			t.Errorf("written again: created %v, revision %d, change %d", created, again.Revision, again.Change)
 		}
-		changes, err = s.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		changes, err = s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10)
 		noError(t, err)
 		if len(changes) != 1 || changes[0].Document == nil || changes[0].Number != 3 {
 			t.Errorf("changes after it was written again: %+v", changes)
@@ -154,7 +154,7 @@ func testDocument(t *testing.T, setup setup) {
 		ids := []string{"none"}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			for i := range 250 {
-				if _, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), put()); err != nil {
+				if _, err := s.Documents.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d", i)), put()); err != nil {
 					return err
 				}
 			}
@@ -163,9 +163,9 @@ func testDocument(t *testing.T, setup setup) {
 		for i := range 230 {
 			ids = append(ids, fmt.Sprintf("d%d", i))
 		}
-		got, err := s.Documents(t.Context(), "wsp_a", ids)
+		got, err := s.Documents.Documents(t.Context(), "wsp_a", ids)
 		noError(t, err)
-		foreign, err := s.Documents(t.Context(), "wsp_b", ids)
+		foreign, err := s.Documents.Documents(t.Context(), "wsp_b", ids)
 		noError(t, err)
 		if len(got) != 230 || len(foreign) != 0 {
 			t.Errorf("%d documents, %d of another workspace; want 230 and 0", len(got), len(foreign))
@@ -183,12 +183,12 @@ func testDocument(t *testing.T, setup setup) {
 					d.Tags = append(d.Tags, fmt.Sprintf("m%d", m))
 				}
 			}
-			_, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			_, err := s.Documents.PutDocument(t.Context(), "wsp_a", d, put())
 			noError(t, err)
 		}
 		moved := newDocument("d15")
 		moved.Tags = nil
-		_, err := s.PutDocument(t.Context(), "wsp_a", moved, put())
+		_, err := s.Documents.PutDocument(t.Context(), "wsp_a", moved, put())
 		noError(t, err)
 		for _, c := range []struct {
 			filter document.Filter
@@ -205,7 +205,7 @@ func testDocument(t *testing.T, setup setup) {
 			f := c.filter
 			f.Limit = 2
 			for {
-				page, err := s.ListDocuments(t.Context(), "wsp_a", f)
+				page, err := s.Documents.ListDocuments(t.Context(), "wsp_a", f)
 				noError(t, err)
 				for _, d := range page {
 					got = append(got, d.ID)
@@ -226,7 +226,7 @@ func testDocument(t *testing.T, setup setup) {
 		for i := range 12 { // three documents of each time
 			d := newDocument(fmt.Sprintf("d%02d", i))
 			d.UpdatedAt, d.Tags, d.Metadata = documentTime(time.Duration(i%4)*time.Second), []string{"all"}, map[string]any{"i": float64(i)}
-			_, err := s.PutDocument(t.Context(), "wsp_a", d, put())
+			_, err := s.Documents.PutDocument(t.Context(), "wsp_a", d, put())
 			noError(t, err)
 		}
 		oldest := strings.Fields("d00 d04 d08 d01 d05 d09 d02 d06 d10 d03 d07 d11")
@@ -237,7 +237,7 @@ func testDocument(t *testing.T, setup setup) {
 				var got []string
 				f := document.Filter{Sort: sort, Tags: tags, Limit: 5, Brief: true}
 				for {
-					page, err := s.ListDocuments(t.Context(), "wsp_a", f)
+					page, err := s.Documents.ListDocuments(t.Context(), "wsp_a", f)
 					noError(t, err)
 					for _, d := range page {
 						got = append(got, d.ID)
@@ -256,7 +256,7 @@ func testDocument(t *testing.T, setup setup) {
 				}
 			}
 		}
-		some, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{IDs: []string{"d03", "none", "d01"}, Limit: 10})
+		some, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{IDs: []string{"d03", "none", "d01"}, Limit: 10})
 		noError(t, err)
 		if len(some) != 2 || some[0].ID != "d01" || some[1].ID != "d03" {
 			t.Errorf("by IDs: %+v", some)
@@ -271,7 +271,7 @@ func testDocument(t *testing.T, setup setup) {
 				for i := range 20 {
 					err := s.Run(t.Context(), func(ctx context.Context) error {
 						for j := range 3 {
-							if _, err := s.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d-%d-%d", w, i, j)), put()); err != nil {
+							if _, err := s.Documents.PutDocument(ctx, "wsp_a", newDocument(fmt.Sprintf("d%d-%d-%d", w, i, j)), put()); err != nil {
 								return err
 							}
 						}
@@ -287,7 +287,7 @@ func testDocument(t *testing.T, setup setup) {
 			})
 		}
 		all.Wait()
-		changes, err := s.DocumentChanges(t.Context(), "wsp_a", 0, 10_000)
+		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10_000)
 		noError(t, err)
 		if len(changes) != 8*16*3 {
 			t.Errorf("%d changes, want %d", len(changes), 8*16*3)
@@ -297,7 +297,7 @@ func testDocument(t *testing.T, setup setup) {
 				t.Fatalf("change %d has the number %d", i+1, c.Number)
 			}
 		}
-		last, err := s.ChangedWorkspaces(t.Context())
+		last, err := s.Documents.ChangedWorkspaces(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff(map[string]int64{"wsp_a": 8 * 16 * 3}, last); diff != "" {
 			t.Error(diff)
@@ -327,7 +327,7 @@ func wantDocument(t *testing.T, got, want *document.Document) {
 
 func wantChange(t *testing.T, s *store.Store, workspaceID string, want int64) {
 	t.Helper()
-	n, err := s.DocumentChange(t.Context(), workspaceID)
+	n, err := s.Documents.DocumentChange(t.Context(), workspaceID)
 	noError(t, err)
 	if n != want {
 		t.Errorf("last change: got %d, want %d", n, want)

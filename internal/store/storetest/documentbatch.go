@@ -37,7 +37,7 @@ func testDocumentBatch(t *testing.T, setup setup) {
 				d.Title, d.Tags = fmt.Sprint("title ", round), []string{fmt.Sprint("tag", round), "x"}
 				writes = append(writes, document.Write{Document: d})
 			}
-			written, err := s.PutDocuments(t.Context(), "wsp_a", writes)
+			written, err := s.Documents.PutDocuments(t.Context(), "wsp_a", writes)
 			noError(t, err)
 			for i, w := range written {
 				if w.Refused != nil || w.Created != (round == 0) {
@@ -45,12 +45,12 @@ func testDocumentBatch(t *testing.T, setup setup) {
 				}
 			}
 			wantChange(t, s, "wsp_a", int64(count*(round+1)))
-			list, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round)}, Limit: 1_000})
+			list, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round)}, Limit: 1_000})
 			noError(t, err)
 			if len(list) != count || list[count-1].Revision != int64(round+1) {
 				t.Fatalf("round %d: %d documents have the new tag", round, len(list))
 			}
-			old, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round-1)}, Limit: 1_000})
+			old, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{fmt.Sprint("tag", round-1)}, Limit: 1_000})
 			noError(t, err)
 			if len(old) != 0 {
 				t.Fatalf("round %d: %d documents still have the old tag", round, len(old))
@@ -67,24 +67,24 @@ func testDocumentBatch(t *testing.T, setup setup) {
 			d.Tags = []string{"x", "y"}
 			writes, ids = append(writes, document.Write{Document: d}), append(ids, d.ID)
 		}
-		_, err := s.PutDocuments(t.Context(), "wsp_a", writes)
+		_, err := s.Documents.PutDocuments(t.Context(), "wsp_a", writes)
 		noError(t, err)
-		none, err := s.DeleteDocuments(t.Context(), "wsp_b", ids)
+		none, err := s.Documents.DeleteDocuments(t.Context(), "wsp_b", ids)
 		noError(t, err)
-		deleted, err := s.DeleteDocuments(t.Context(), "wsp_a", append(ids[:240:240], "none"))
+		deleted, err := s.Documents.DeleteDocuments(t.Context(), "wsp_a", append(ids[:240:240], "none"))
 		noError(t, err)
-		again, err := s.DeleteDocuments(t.Context(), "wsp_a", ids[:240])
+		again, err := s.Documents.DeleteDocuments(t.Context(), "wsp_a", ids[:240])
 		noError(t, err)
 		if none != 0 || deleted != 240 || again != 0 {
 			t.Errorf("%d of another workspace, %d and then %d were deleted; want 0, 240 and 0", none, deleted, again)
 		}
 		wantChange(t, s, "wsp_a", 490)
-		left, err := s.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{"y"}, Limit: 1_000})
+		left, err := s.Documents.ListDocuments(t.Context(), "wsp_a", document.Filter{Tags: []string{"y"}, Limit: 1_000})
 		noError(t, err)
 		if len(left) != 10 {
 			t.Errorf("%d documents are left, want 10", len(left))
 		}
-		_, err = s.PutDocument(t.Context(), "wsp_a", newDocument("d000"), document.Put{Max: new(int64(11))}) // ten count
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d000"), document.Put{Max: new(int64(11))}) // ten count
 		noError(t, err)
 	})
 
@@ -103,7 +103,7 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 	ctx := t.Context()
 	for range rapid.IntRange(1, 4).Draw(rt, "batches") {
 		if id := rapid.SampledFrom([]string{"a", "b", ""}).Draw(rt, "delete"); id != "" {
-			errMany, errOne := s.DeleteDocument(ctx, many, id, nil), s.DeleteDocument(ctx, one, id, nil)
+			errMany, errOne := s.Documents.DeleteDocument(ctx, many, id, nil), s.Documents.DeleteDocument(ctx, one, id, nil)
 			if (errMany == nil) != (errOne == nil) {
 				rt.Fatalf("delete %s: %v and %v", id, errMany, errOne)
 			}
@@ -125,14 +125,14 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 			}
 			same := *d
 			writes = append(writes, document.Write{Document: &same, Put: p})
-			created, err := s.PutDocument(ctx, one, d, p)
+			created, err := s.Documents.PutDocument(ctx, one, d, p)
 			if _, ok := problem.As(err); err != nil && !ok {
 				rt.Fatal(err)
 			}
 			want = append(want, document.Written{Created: created, Refused: err})
 			kept = append(kept, *d)
 		}
-		got, err := s.PutDocuments(ctx, many, writes)
+		got, err := s.Documents.PutDocuments(ctx, many, writes)
 		if err != nil || len(got) != len(want) {
 			rt.Fatalf("put %d documents: %d answers, error %v", len(writes), len(got), err)
 		}
@@ -148,14 +148,14 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 		}
 	}
 	for _, f := range []document.Filter{{Limit: 10}, {Limit: 10, Tags: []string{"x"}}, {Limit: 10, Tags: []string{"z"}}} {
-		a, errA := s.ListDocuments(ctx, many, f)
-		b, errB := s.ListDocuments(ctx, one, f)
+		a, errA := s.Documents.ListDocuments(ctx, many, f)
+		b, errB := s.Documents.ListDocuments(ctx, one, f)
 		if diff := cmp.Diff(b, a, cmpopts.EquateEmpty()); errA != nil || errB != nil || diff != "" {
 			rt.Fatalf("listed by %v: %v, %v: %s", f.Tags, errA, errB, diff)
 		}
 	}
-	a, errA := s.DocumentChanges(ctx, many, 0, 100)
-	b, errB := s.DocumentChanges(ctx, one, 0, 100)
+	a, errA := s.Documents.DocumentChanges(ctx, many, 0, 100)
+	b, errB := s.Documents.DocumentChanges(ctx, one, 0, 100)
 	if diff := cmp.Diff(b, a, cmpopts.EquateEmpty()); errA != nil || errB != nil || diff != "" {
 		rt.Fatalf("changes: %v, %v: %s", errA, errB, diff)
 	}
@@ -168,7 +168,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	model, seen := map[string]string{}, map[string]string{}
 	changes, at := int64(0), int64(0)
 	catchUp := func(limit int) int {
-		page, err := s.DocumentChanges(ctx, workspaceID, at, limit)
+		page, err := s.Documents.DocumentChanges(ctx, workspaceID, at, limit)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -198,14 +198,14 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 					want++
 				}
 			}
-			if got, err := s.DeleteDocuments(ctx, workspaceID, ids); err != nil || got != want {
+			if got, err := s.Documents.DeleteDocuments(ctx, workspaceID, ids); err != nil || got != want {
 				rt.Fatalf("delete %v: %d, error %v; want %d", ids, got, err, want)
 			}
 			changes += int64(want)
 		case "put":
 			d := newDocument(id)
 			d.Title = fmt.Sprint("title ", i)
-			created, err := s.PutDocument(ctx, workspaceID, d, document.Put{Max: new(int64(3))})
+			created, err := s.Documents.PutDocument(ctx, workspaceID, d, document.Put{Max: new(int64(3))})
 			if p, ok := problem.As(err); ok && p.Code == problem.CodeLimitReached && !there && len(model) == 3 {
 				continue
 			}
@@ -217,7 +217,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 				rt.Fatalf("put %s has the change %d, want %d", id, d.Change, changes)
 			}
 		case "delete":
-			err := s.DeleteDocument(ctx, workspaceID, id, nil)
+			err := s.Documents.DeleteDocument(ctx, workspaceID, id, nil)
 			if (err == nil) != there {
 				rt.Fatalf("delete %s, there before %v: %v", id, there, err)
 			}
@@ -234,7 +234,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	if !maps.Equal(seen, model) {
 		rt.Fatalf("followed: %v, want %v", seen, model)
 	}
-	list, err := s.ListDocuments(ctx, workspaceID, document.Filter{Limit: 10})
+	list, err := s.Documents.ListDocuments(ctx, workspaceID, document.Filter{Limit: 10})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	if want := slices.Sorted(maps.Keys(model)); !sort.StringsAreSorted(ids) || !slices.Equal(ids, want) {
 		rt.Fatalf("listed: %v, want %v", ids, want)
 	}
-	if n, err := s.DocumentChange(ctx, workspaceID); err != nil || n != changes {
+	if n, err := s.Documents.DocumentChange(ctx, workspaceID); err != nil || n != changes {
 		rt.Fatalf("last change %d (error %v), want %d", n, err, changes)
 	}
 }

@@ -24,7 +24,7 @@ func DocumentPlans(t *testing.T, engine store.Engine, explain string, columns in
 		d.UpdatedAt = documentTime(time.Duration(i/10) * time.Second)
 		writes = append(writes, document.Write{Document: d})
 	}
-	_, err := s.PutDocuments(t.Context(), "wsp_a", writes)
+	_, err := s.Documents.PutDocuments(t.Context(), "wsp_a", writes)
 	noError(t, err)
 	noError(t, engine.Main().Run(t.Context(), func(ctx context.Context) error {
 		_, err := engine.Main().In(ctx).Exec(ctx, prepare)
@@ -49,7 +49,7 @@ func DocumentPlans(t *testing.T, engine store.Engine, explain string, columns in
 		{document.Filter{Collection: "a", After: place}, "document_collection"},
 	} {
 		c.filter.Limit = 11
-		_, err := s.ListDocuments(t.Context(), "wsp_a", c.filter)
+		_, err := s.Documents.ListDocuments(t.Context(), "wsp_a", c.filter)
 		noError(t, err)
 		q := h.last()
 		rows, err := engine.Main().In(t.Context()).Query(t.Context(), explain+" "+q.text, q.args...)

@@ -23,18 +23,18 @@ func testIdempotency(t *testing.T, setup setup) {
 		s := setup(t)
 		for i, body := range [][]byte{[]byte(`{"a":1}`), {}, nil} { // an empty body and a body that is not stored differ
 			a := answer(byte(10*i), body)
-			noError(t, s.KeepAnswer(t.Context(), a))
-			got, err := s.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour-time.Microsecond))
+			noError(t, s.Idempotency.KeepAnswer(t.Context(), a))
+			got, err := s.Idempotency.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour-time.Microsecond))
 			noError(t, err)
 			if diff := cmp.Diff(a, got); diff != "" {
 				t.Error(diff)
 			}
-			got, err = s.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour))
+			got, err = s.Idempotency.KeptAnswer(t.Context(), a.Claim, after(24*time.Hour))
 			if err != nil || got != nil {
 				t.Errorf("after its time: %v, error %v", got, err)
 			}
 		}
-		got, err := s.KeptAnswer(t.Context(), hash(77), epoch)
+		got, err := s.Idempotency.KeptAnswer(t.Context(), hash(77), epoch)
 		if err != nil || got != nil {
 			t.Errorf("of a claim that never was: %v, error %v", got, err)
 		}
@@ -42,17 +42,17 @@ func testIdempotency(t *testing.T, setup setup) {
 
 	t.Run("AClaimIsAnsweredOnce", func(t *testing.T) {
 		s := setup(t)
-		noError(t, s.KeepAnswer(t.Context(), answer(1, []byte("first"))))
-		wantProblem(t, s.KeepAnswer(t.Context(), answer(1, []byte("second"))), problem.Conflict, problem.CodeConflict)
-		got, err := s.KeptAnswer(t.Context(), hash(1), epoch)
+		noError(t, s.Idempotency.KeepAnswer(t.Context(), answer(1, []byte("first"))))
+		wantProblem(t, s.Idempotency.KeepAnswer(t.Context(), answer(1, []byte("second"))), problem.Conflict, problem.CodeConflict)
+		got, err := s.Idempotency.KeptAnswer(t.Context(), hash(1), epoch)
 		noError(t, err)
 		if string(got.Body) != "first" {
 			t.Errorf("kept %q, want the first answer", got.Body)
 		}
 		later := answer(1, []byte("next day"))
 		later.CreatedAt, later.ExpiresAt = after(24*time.Hour), after(48*time.Hour)
-		noError(t, s.KeepAnswer(t.Context(), later))
-		got, err = s.KeptAnswer(t.Context(), hash(1), later.CreatedAt)
+		noError(t, s.Idempotency.KeepAnswer(t.Context(), later))
+		got, err = s.Idempotency.KeptAnswer(t.Context(), hash(1), later.CreatedAt)
 		noError(t, err)
 		if diff := cmp.Diff(later, got); diff != "" {
 			t.Error(diff)
@@ -62,7 +62,7 @@ func testIdempotency(t *testing.T, setup setup) {
 	t.Run("AnswerAndEffectCommitTogether", func(t *testing.T) {
 		s := setup(t)
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.KeepAnswer(ctx, answer(1, nil)); err != nil {
+			if err := s.Idempotency.KeepAnswer(ctx, answer(1, nil)); err != nil {
 				return err
 			}
 			return errRefused
@@ -70,7 +70,7 @@ func testIdempotency(t *testing.T, setup setup) {
 		if err == nil {
 			t.Fatal("the unit's error was lost")
 		}
-		if got, err := s.KeptAnswer(t.Context(), hash(1), epoch); err != nil || got != nil {
+		if got, err := s.Idempotency.KeptAnswer(t.Context(), hash(1), epoch); err != nil || got != nil {
 			t.Errorf("an answer without its effect: %v, error %v", got, err)
 		}
 	})
@@ -86,19 +86,19 @@ func testIdempotency(t *testing.T, setup setup) {
 			return a
 		}
 		for _, a := range []*idempotency.Answer{of(10, 1), of(20, 1, 2), of(30, 2), of(40), answer(50, []byte("clear"))} {
-			noError(t, s.KeepAnswer(t.Context(), a))
-			got, err := s.KeptAnswer(t.Context(), a.Claim, epoch)
+			noError(t, s.Idempotency.KeepAnswer(t.Context(), a))
+			got, err := s.Idempotency.KeptAnswer(t.Context(), a.Claim, epoch)
 			noError(t, err)
 			a.Subjects = nil
 			if diff := cmp.Diff(a, got); diff != "" {
 				t.Error(diff)
 			}
 		}
-		noError(t, s.DropAnswers(t.Context(), "wsp_b", [16]byte{2}))
-		noError(t, s.PruneAnswers(t.Context(), epoch))
-		noError(t, s.DropAnswers(t.Context(), "wsp_a", [16]byte{1}))
+		noError(t, s.Idempotency.DropAnswers(t.Context(), "wsp_b", [16]byte{2}))
+		noError(t, s.Idempotency.PruneAnswers(t.Context(), epoch))
+		noError(t, s.Idempotency.DropAnswers(t.Context(), "wsp_a", [16]byte{1}))
 		for n, there := range map[byte]bool{10: false, 20: false, 30: true, 40: true, 50: false} {
-			got, err := s.KeptAnswer(t.Context(), hash(n), epoch)
+			got, err := s.Idempotency.KeptAnswer(t.Context(), hash(n), epoch)
 			noError(t, err)
 			if (got.Sealed != nil) != there || (got.SealedBy == "") != (n == 50) || (got.Body != nil) != (n == 50) {
 				t.Errorf("answer %d is %+v", n, got)
@@ -108,13 +108,13 @@ func testIdempotency(t *testing.T, setup setup) {
 
 	t.Run("PruningTakesWhatExpired", func(t *testing.T) {
 		s := setup(t)
-		noError(t, s.KeepAnswer(t.Context(), answer(1, nil)))
+		noError(t, s.Idempotency.KeepAnswer(t.Context(), answer(1, nil)))
 		young := answer(2, nil)
 		young.ExpiresAt = after(48 * time.Hour)
-		noError(t, s.KeepAnswer(t.Context(), young))
-		noError(t, s.PruneAnswers(t.Context(), after(24*time.Hour)))
+		noError(t, s.Idempotency.KeepAnswer(t.Context(), young))
+		noError(t, s.Idempotency.PruneAnswers(t.Context(), after(24*time.Hour)))
 		for n, want := range map[byte]bool{1: false, 2: true} {
-			got, err := s.KeptAnswer(t.Context(), hash(n), epoch)
+			got, err := s.Idempotency.KeptAnswer(t.Context(), hash(n), epoch)
 			if err != nil || (got != nil) != want {
 				t.Errorf("answer %d: there %v, error %v; want %v", n, got != nil, err, want)
 			}

@@ -37,7 +37,7 @@ func writeMemories(t *testing.T, s *store.Store, workspaceID string, rows ...*me
 	t.Helper()
 	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 		for _, r := range rows {
-			held, err := s.LockMemorySubjects(ctx, workspaceID, []memory.Hash{r.Subject}, epoch)
+			held, err := s.Memories.LockMemorySubjects(ctx, workspaceID, []memory.Hash{r.Subject}, epoch)
 			if err != nil {
 				return err
 			}
@@ -45,14 +45,14 @@ func writeMemories(t *testing.T, s *store.Store, workspaceID string, rows ...*me
 			sub.Memories++
 			sub.Bytes += r.Size
 			sub.Change, sub.SealedID = max(sub.Change, r.Change), []byte{1}
-			if err := s.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
+			if err := s.Memories.SaveMemorySubjects(ctx, workspaceID, held); err != nil {
 				return err
 			}
 		}
-		if err := s.AddMemoryCount(ctx, workspaceID, int64(len(rows))); err != nil {
+		if err := s.Memories.AddMemoryCount(ctx, workspaceID, int64(len(rows))); err != nil {
 			return err
 		}
-		return s.InsertMemories(ctx, workspaceID, rows)
+		return s.Memories.InsertMemories(ctx, workspaceID, rows)
 	}))
 }
 
@@ -85,7 +85,7 @@ func testMemory(t *testing.T, setup setup) {
 		bare.Agent, bare.Session = memory.Hash{}, memory.Hash{}
 		writeMemories(t, s, "wsp_a", full, bare)
 		for _, r := range []*memory.Row{full, bare} {
-			got, err := s.Memory(t.Context(), "wsp_a", r.ID, memory.Visibility{}, later)
+			got, err := s.Memories.Memory(t.Context(), "wsp_a", r.ID, memory.Visibility{}, later)
 			noError(t, err)
 			if diff := cmp.Diff(r, got, withoutSlot); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
@@ -101,12 +101,12 @@ func testMemory(t *testing.T, setup setup) {
 			"another agent":     {"wsp_a", memory.Visibility{Agent: named(2)}, later},
 			"expired":           {"wsp_a", memory.Visibility{}, after(2 * time.Hour)},
 		} {
-			if _, err := s.Memory(t.Context(), c.workspace, full.ID, c.visibility, c.now); !isProblem(err, problem.CodeNotFound) {
+			if _, err := s.Memories.Memory(t.Context(), c.workspace, full.ID, c.visibility, c.now); !isProblem(err, problem.CodeNotFound) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			return s.InsertMemories(ctx, "wsp_a", []*memory.Row{memoryRow(7, 2)})
+			return s.Memories.InsertMemories(ctx, "wsp_a", []*memory.Row{memoryRow(7, 2)})
 		})
 		if !errors.Is(err, memory.ErrStale) {
 			t.Errorf("an id that is taken: %v", err)
@@ -121,26 +121,26 @@ func testMemory(t *testing.T, setup setup) {
 		next := memoryRow(1, 1)
 		next.Revision, next.Change, next.Kind, next.Sealed, next.KeyHash, next.Session = 2, 5, memory.Note, []byte("second"), named(3), named(8)
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{first, first}); err != nil {
+			if err := s.Memories.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{first, first}); err != nil {
 				return err
 			}
-			return s.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next})
+			return s.Memories.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next})
 		}))
-		got, err := s.Memory(t.Context(), "wsp_a", first.ID, memory.Visibility{}, later)
+		got, err := s.Memories.Memory(t.Context(), "wsp_a", first.ID, memory.Visibility{}, later)
 		noError(t, err)
 		if diff := cmp.Diff(next, got, withoutSlot); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		older, err := s.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID, "mem_002"}, 0, 0)
+		older, err := s.Memories.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID, "mem_002"}, 0, 0)
 		noError(t, err)
 		want := &memory.Row{ID: first.ID, Subject: first.Subject, Generation: 1, Revision: 1, Sealed: first.Sealed, OwnKey: next.OwnKey}
 		if diff := cmp.Diff([]*memory.Row{want}, older); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		older, err = s.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID}, 1, 10)
+		older, err = s.Memories.MemoryRevisions(t.Context(), "wsp_a", []string{first.ID}, 1, 10)
 		noError(t, err)
 		wantIDs(t, memoryIDs(older))
-		older, err = s.MemoryRevisions(t.Context(), "wsp_b", []string{first.ID}, 0, 0)
+		older, err = s.Memories.MemoryRevisions(t.Context(), "wsp_b", []string{first.ID}, 0, 0)
 		noError(t, err)
 		wantIDs(t, memoryIDs(older))
 	})
@@ -155,7 +155,7 @@ func testMemory(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_a", keyed, first, second, gone, memoryRow(5, 2))
 		ask := func(workspaceID string, limit int, wanted ...memory.MatchKey) []string {
 			t.Helper()
-			rows, err := s.MatchingMemories(t.Context(), workspaceID, wanted, limit, later)
+			rows, err := s.Memories.MatchingMemories(t.Context(), workspaceID, wanted, limit, later)
 			noError(t, err)
 			return memoryIDs(rows)
 		}
@@ -174,22 +174,22 @@ func testMemory(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_a", memoryRow(1, 1), memoryRow(2, 1), memoryRow(3, 1), memoryRow(4, 2))
 		changes := func(generation, after int64) (ids, erased []string) {
 			t.Helper()
-			rows, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), generation, after, math.MaxInt64)
+			rows, err := s.Memories.MemoryChanges(t.Context(), "wsp_a", named(1), generation, after, math.MaxInt64)
 			noError(t, err)
-			erased, err = s.ErasedMemories(t.Context(), "wsp_a", named(1), after)
+			erased, err = s.Memories.ErasedMemories(t.Context(), "wsp_a", named(1), after)
 			noError(t, err)
 			return memoryIDs(rows), erased
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 9, epoch)
+			return s.Memories.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 9, epoch)
 		}))
 		ids, erased := changes(1, -1)
 		wantIDs(t, ids, "mem_001", "mem_003")
 		wantIDs(t, erased, "mem_002")
-		some, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, 2)
+		some, err := s.Memories.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, 2)
 		noError(t, err)
 		wantIDs(t, memoryIDs(some), "mem_001")
-		some, err = s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 2, 3)
+		some, err = s.Memories.MemoryChanges(t.Context(), "wsp_a", named(1), 1, 2, 3)
 		noError(t, err)
 		wantIDs(t, memoryIDs(some), "mem_003")
 		ids, erased = changes(1, 0)
@@ -203,10 +203,10 @@ func testMemory(t *testing.T, setup setup) {
 		wantIDs(t, erased)
 		ids, _ = changes(2, 0)
 		wantIDs(t, ids)
-		gone, err := s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_009"})
+		gone, err := s.Memories.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_009"})
 		noError(t, err)
 		wantIDs(t, gone, "mem_002")
-		gone, err = s.MemoryTombstones(t.Context(), "wsp_b", []string{"mem_002"})
+		gone, err = s.Memories.MemoryTombstones(t.Context(), "wsp_b", []string{"mem_002"})
 		noError(t, err)
 		wantIDs(t, gone)
 	})
@@ -239,7 +239,7 @@ func testMemory(t *testing.T, setup setup) {
 			"another workspace": {"wsp_b", 1, 1, last, ids, nil, false},
 			"nobody":            {"wsp_a", 9, 1, last, ids, nil, false},
 		} {
-			got, still, err := s.MemoriesOf(t.Context(), c.workspaceID, named(c.subject), c.generation, c.change, c.ids)
+			got, still, err := s.Memories.MemoriesOf(t.Context(), c.workspaceID, named(c.subject), c.generation, c.change, c.ids)
 			noError(t, err)
 			if still != c.still {
 				t.Errorf("%s: still the same: %v", name, still)
@@ -256,56 +256,56 @@ func testMemory(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_a", old, memoryRow(2, 1), memoryRow(3, 2))
 		e := &memory.Erasure{ID: "ers_1", WorkspaceID: "wsp_a", Subject: named(1), Generation: 1, Change: 5, Memories: 2, BeganAt: epoch}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{old}); err != nil {
+			if err := s.Memories.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{old}); err != nil {
 				return err
 			}
-			if err := s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 4, epoch); err != nil {
+			if err := s.Memories.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_002"}, 4, epoch); err != nil {
 				return err
 			}
-			held, err := s.LockMemorySubjects(ctx, "wsp_a", []memory.Hash{named(1)}, epoch)
+			held, err := s.Memories.LockMemorySubjects(ctx, "wsp_a", []memory.Hash{named(1)}, epoch)
 			if err != nil {
 				return err
 			}
 			held[0].Generation, held[0].SealedID, held[0].ErasedAt = 2, nil, pointer(epoch)
-			return errors.Join(s.SaveMemorySubjects(ctx, "wsp_a", held), s.BeginErasure(ctx, e))
+			return errors.Join(s.Memories.SaveMemorySubjects(ctx, "wsp_a", held), s.Memories.BeginErasure(ctx, e))
 		}))
-		_, err := s.Memory(t.Context(), "wsp_a", "mem_001", memory.Visibility{}, later)
+		_, err := s.Memories.Memory(t.Context(), "wsp_a", "mem_001", memory.Visibility{}, later)
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
-		rows, err := s.MemoriesByID(t.Context(), "wsp_a", []string{"mem_001", "mem_003"})
+		rows, err := s.Memories.MemoriesByID(t.Context(), "wsp_a", []string{"mem_001", "mem_003"})
 		noError(t, err)
 		wantIDs(t, memoryIDs(rows), "mem_003")
-		rows, err = s.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Now: later, Limit: 9})
+		rows, err = s.Memories.ListMemories(t.Context(), "wsp_a", &memory.RowFilter{Now: later, Limit: 9})
 		noError(t, err)
 		wantIDs(t, memoryIDs(rows), "mem_003")
-		rows, err = s.MemoryRevisions(t.Context(), "wsp_a", []string{"mem_001"}, 0, 0)
+		rows, err = s.Memories.MemoryRevisions(t.Context(), "wsp_a", []string{"mem_001"}, 0, 0)
 		noError(t, err)
 		wantIDs(t, memoryIDs(rows))
-		people, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, later, 9)
+		people, err := s.Memories.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, later, 9)
 		noError(t, err)
 		if len(people) != 1 || people[0].Hash != named(2) {
 			t.Errorf("subjects are %v", people)
 		}
-		gone, err := s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_003"})
+		gone, err := s.Memories.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002", "mem_003"})
 		noError(t, err)
 		slices.Sort(gone)
 		wantIDs(t, gone, "mem_001", "mem_002")
 
-		under, err := s.Erasures(t.Context())
+		under, err := s.Memories.Erasures(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff([]*memory.Erasure{e}, under); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 		for i, want := range []int{1, 1, 0} {
 			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-				n, err := s.EraseDeadMemories(ctx, e, 1, epoch)
+				n, err := s.Memories.EraseDeadMemories(ctx, e, 1, epoch)
 				if n != want {
 					t.Errorf("step %d did %d, want %d", i, n, want)
 				}
 				return err
 			}))
 		}
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.FinishErasure(ctx, e, later) }))
-		under, err = s.Erasures(t.Context())
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Memories.FinishErasure(ctx, e, later) }))
+		under, err = s.Memories.Erasures(t.Context())
 		noError(t, err)
 		finished := *e
 		finished.Change, finished.BeganAt = 0, later
@@ -315,22 +315,22 @@ func testMemory(t *testing.T, setup setup) {
 		next := *e
 		next.ID, next.Generation = "ers_2", 2
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.BeginErasure(ctx, &next), s.EndErasure(ctx, e))
+			return errors.Join(s.Memories.BeginErasure(ctx, &next), s.Memories.EndErasure(ctx, e))
 		}))
-		under, err = s.Erasures(t.Context())
+		under, err = s.Memories.Erasures(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff([]*memory.Erasure{&next}, under); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.EndErasure(ctx, &next) }))
-		under, err = s.Erasures(t.Context())
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Memories.EndErasure(ctx, &next) }))
+		under, err = s.Memories.Erasures(t.Context())
 		noError(t, err)
-		gone, err = s.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002"})
+		gone, err = s.Memories.MemoryTombstones(t.Context(), "wsp_a", []string{"mem_001", "mem_002"})
 		noError(t, err)
 		if len(under) != 0 || len(gone) != 2 {
 			t.Errorf("under way are %v, erased %v", under, gone)
 		}
-		named, err := s.ErasedMemories(t.Context(), "wsp_a", named(1), 1)
+		named, err := s.Memories.ErasedMemories(t.Context(), "wsp_a", named(1), 1)
 		noError(t, err)
 		wantIDs(t, named)
 	})
@@ -344,7 +344,7 @@ func testMemory(t *testing.T, setup setup) {
 		}
 		there := func(workspaceID, id string) *memory.StoredPlan {
 			t.Helper()
-			p, err := s.LockMemoryPlan(t.Context(), workspaceID, id)
+			p, err := s.Memories.LockMemoryPlan(t.Context(), workspaceID, id)
 			if isProblem(err, problem.CodeNotFound) {
 				return nil
 			}
@@ -352,8 +352,8 @@ func testMemory(t *testing.T, setup setup) {
 			return p
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2"), 20), s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_2", 2), 20),
-				s.SaveMemoryPlan(ctx, "wsp_a", plan("pln_3", 2), 20))
+			return errors.Join(s.Memories.SaveMemoryPlan(ctx, "wsp_a", plan("pln_1", 1, "mem_1", "mem_2"), 20), s.Memories.SaveMemoryPlan(ctx, "wsp_a", plan("pln_2", 2), 20),
+				s.Memories.SaveMemoryPlan(ctx, "wsp_a", plan("pln_3", 2), 20))
 		}))
 		if diff := cmp.Diff(plan("pln_1", 1, "mem_1", "mem_2"), there("wsp_a", "pln_1")); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
@@ -362,12 +362,12 @@ func testMemory(t *testing.T, setup setup) {
 			t.Error("another workspace has it, too")
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return errors.Join(s.DeleteMemoryPlans(ctx, "wsp_a", named(1), 1), s.DeleteMemoryPlan(ctx, "wsp_a", "pln_3"), s.PruneMemoryPlans(ctx, later))
+			return errors.Join(s.Memories.DeleteMemoryPlans(ctx, "wsp_a", named(1), 1), s.Memories.DeleteMemoryPlan(ctx, "wsp_a", "pln_3"), s.Memories.PruneMemoryPlans(ctx, later))
 		}))
 		if there("wsp_a", "pln_1") != nil || there("wsp_a", "pln_2") == nil || there("wsp_a", "pln_3") != nil {
 			t.Error("other plans were dropped")
 		}
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.PruneMemoryPlans(ctx, later.Add(time.Second)) }))
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Memories.PruneMemoryPlans(ctx, later.Add(time.Second)) }))
 		if there("wsp_a", "pln_2") != nil {
 			t.Error("an expired plan is there")
 		}
@@ -380,7 +380,7 @@ func testMemory(t *testing.T, setup setup) {
 			r.ExpiresAt = pointer(after(time.Duration(i) * time.Minute))
 			writeMemories(t, s, workspaceID, r)
 		}
-		list, err := s.ExpiredMemories(t.Context(), after(2*time.Minute), 10)
+		list, err := s.Memories.ExpiredMemories(t.Context(), after(2*time.Minute), 10)
 		noError(t, err)
 		want := []memory.Expired{
 			{WorkspaceID: "wsp_a", Subject: named(1), ID: "mem_002"},
@@ -413,14 +413,14 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 	list := func(f memory.RowFilter) func() error {
 		f.Limit, f.Now = 51, epoch
 		return func() error {
-			_, err := s.ListMemories(t.Context(), "wsp_a", &f)
+			_, err := s.Memories.ListMemories(t.Context(), "wsp_a", &f)
 			return err
 		}
 	}
 	alike := func(a memory.MatchKey) func() error {
 		a.Subject, a.Generation = named(1), 1
 		return func() error {
-			_, err := s.MatchingMemories(t.Context(), "wsp_a", []memory.MatchKey{a}, 1, epoch)
+			_, err := s.Memories.MatchingMemories(t.Context(), "wsp_a", []memory.MatchKey{a}, 1, epoch)
 			return err
 		}
 	}
@@ -442,19 +442,19 @@ func MemoryPlans(t *testing.T, engine store.Engine, explain string, columns int)
 		{"a key", alike(memory.MatchKey{KeyHash: named(1)}), "memory_key"},
 		{"an equal one", alike(memory.MatchKey{DedupHash: named(1)}), "memory_same"},
 		{"what has changed", func() error {
-			_, err := s.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, math.MaxInt64)
+			_, err := s.Memories.MemoryChanges(t.Context(), "wsp_a", named(1), 1, -1, math.MaxInt64)
 			return err
 		}, "memory_change"},
 		{"some of a subject by their ids", func() error {
-			_, _, err := s.MemoriesOf(t.Context(), "wsp_a", named(1), 1, 1, []string{"mem_000", "mem_009"})
+			_, _, err := s.Memories.MemoriesOf(t.Context(), "wsp_a", named(1), 1, 1, []string{"mem_000", "mem_009"})
 			return err
 		}, primaryKey},
 		{"what has expired", func() error {
-			_, err := s.ExpiredMemories(t.Context(), epoch, 10)
+			_, err := s.Memories.ExpiredMemories(t.Context(), epoch, 10)
 			return err
 		}, "memory_expires"},
 		{"subjects", func() error {
-			_, err := s.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, epoch, 51)
+			_, err := s.Memories.ListMemorySubjects(t.Context(), "wsp_a", memory.Visibility{}, nil, epoch, 51)
 			return err
 		}, "memory_subject_created"},
 	} {

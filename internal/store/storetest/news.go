@@ -35,54 +35,54 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("EventsNameWhatOthersCache", func(t *testing.T) {
 		s, engine := setup(t)
 		ctx := t.Context()
-		noError(t, s.CreateWorkspace(ctx, workspace("wsp_a")))
+		noError(t, s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")))
 		wantNews(t, engine, "workspace wsp_a")
 		w := workspace("wsp_a")
 		w.Suspended, w.Revision = true, 2
-		noError(t, s.UpdateWorkspace(ctx, w))
+		noError(t, s.Accounts.UpdateWorkspace(ctx, w))
 		wantNews(t, engine, "workspace wsp_a")
 
 		k := newsKey("key_a")
-		noError(t, s.CreateAPIKey(ctx, k, nil))
+		noError(t, s.APIKeys.CreateAPIKey(ctx, k, nil))
 		wantNews(t, engine, "api_key key_a")
 		k.RevokedAt, k.Revision = pointer(epoch), 2
-		noError(t, s.UpdateAPIKey(ctx, k))
+		noError(t, s.APIKeys.UpdateAPIKey(ctx, k))
 		wantNews(t, engine, "api_key key_a")
 
 		u := user("usr_a", "wsp_a", "a@example.com")
-		noError(t, s.CreateUser(ctx, u))
+		noError(t, s.Accounts.CreateUser(ctx, u))
 		wantNews(t, engine) // no process has cached a user who signs in for the first time
 		u.Disabled, u.Revision = true, 2
-		noError(t, s.UpdateUser(ctx, u))
+		noError(t, s.Accounts.UpdateUser(ctx, u))
 		wantNews(t, engine, "user usr_a")
 		for _, id := range []string{"ses_a", "ses_b"} {
-			noError(t, s.StartSession(ctx,
+			noError(t, s.Sessions.StartSession(ctx,
 				&account.Session{ID: id, UserID: "usr_a", WorkspaceID: "wsp_a", CreatedAt: epoch, ExpiresAt: after(1)},
 				&account.RefreshToken{Hash: [32]byte([]byte(strings.Repeat(id, 7))[:32]), SessionID: id, CreatedAt: epoch, ExpiresAt: after(1)}))
 		}
 		wantNews(t, engine)
-		noError(t, s.EndSession(ctx, "ses_a", epoch))
-		noError(t, s.EndSession(ctx, "ses_a", epoch)) // the session has ended
+		noError(t, s.Sessions.EndSession(ctx, "ses_a", epoch))
+		noError(t, s.Sessions.EndSession(ctx, "ses_a", epoch)) // the session has ended
 		wantNews(t, engine, "session ses_a")
-		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
-		noError(t, s.EndSessions(ctx, "usr_a", "", epoch))
+		noError(t, s.Sessions.EndSessions(ctx, "usr_a", "", epoch))
+		noError(t, s.Sessions.EndSessions(ctx, "usr_a", "", epoch))
 		wantNews(t, engine, "user usr_a")
-		noError(t, s.DeleteUser(ctx, u))
+		noError(t, s.Accounts.DeleteUser(ctx, u))
 		wantNews(t, engine, "user usr_a")
-		_, err := s.EndAllSessions(ctx, epoch)
+		_, err := s.Sessions.EndAllSessions(ctx, epoch)
 		noError(t, err)
 		wantNews(t, engine, "all ")
 
-		noError(t, s.KeepTier(ctx, &account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1}, Revision: 1}))
+		noError(t, s.Accounts.KeepTier(ctx, &account.Tier{Tier: limit.Tier{Name: "free", RequestsPerMinute: 1}, Revision: 1}))
 		wantNews(t, engine, "tier free")
-		noError(t, s.KeepVersion(ctx, &lifecycle.Version{Number: 2, Since: epoch, Revision: 1}))
+		noError(t, s.Versions.KeepVersion(ctx, &lifecycle.Version{Number: 2, Since: epoch, Revision: 1}))
 		wantNews(t, engine, "version 2")
-		noError(t, s.KeepRehearsal(ctx, &lifecycle.Rehearsal{Version: 1, KeyID: "key_a", WorkspaceID: "wsp_a", Until: after(1)}, epoch))
+		noError(t, s.Versions.KeepRehearsal(ctx, &lifecycle.Rehearsal{Version: 1, KeyID: "key_a", WorkspaceID: "wsp_a", Until: after(1)}, epoch))
 		wantNews(t, engine, "version 1")
 
-		noError(t, s.AddSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
-		noError(t, s.ResealSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{2}, CreatedAt: epoch}}))
-		noError(t, s.RemoveSecret(ctx, "x"))
+		noError(t, s.Secrets.AddSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
+		noError(t, s.Secrets.ResealSecrets(ctx, []seal.Wrapped{{Name: "x", Sealed: []byte{2}, CreatedAt: epoch}}))
+		noError(t, s.Secrets.RemoveSecret(ctx, "x"))
 		wantNews(t, engine, "secret ", "secret ", "secret ")
 	})
 
@@ -90,7 +90,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		s, engine := setup(t)
 		no := errors.New("no")
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
 			return no
@@ -100,13 +100,13 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			for _, id := range []string{"wsp_a", "wsp_b"} {
-				if err := s.CreateWorkspace(ctx, workspace(id)); err != nil {
+				if err := s.Accounts.CreateWorkspace(ctx, workspace(id)); err != nil {
 					return err
 				}
 			}
 			w := workspace("wsp_a")
 			w.Revision = 2
-			return s.UpdateWorkspace(ctx, w)
+			return s.Accounts.UpdateWorkspace(ctx, w)
 		}))
 		wantNews(t, engine, "workspace wsp_a", "workspace wsp_b")
 	})
@@ -119,13 +119,13 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		for i := range 24 {
 			all.Go(func() {
 				err := s.Run(t.Context(), func(ctx context.Context) error {
-					if err := s.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_", i))); err != nil {
+					if err := s.Accounts.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_", i))); err != nil {
 						return err
 					}
 					if i%4 == 3 {
 						return errors.New("no")
 					}
-					return s.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_more_", i)))
+					return s.Accounts.CreateWorkspace(ctx, workspace(fmt.Sprint("wsp_more_", i)))
 				})
 				if (err != nil) != (i%4 == 3) {
 					t.Error(err)
@@ -162,7 +162,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		s, engine := setup(t)
 		var before int64
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
 			unit.BeforeCommit(ctx, "audit of a test", func(ctx context.Context) error {
@@ -179,14 +179,14 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 		t.Parallel()
 		engine := alone{open(t)}
 		s := store.New(engine)
-		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
-		noError(t, s.AddSecrets(t.Context(), []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")))
+		noError(t, s.Secrets.AddSecrets(t.Context(), []seal.Wrapped{{Name: "x", Sealed: []byte{1}, CreatedAt: epoch}}))
 		wantNews(t, engine)
 	})
 
 	t.Run("KeysAreReadByTheirIDs", func(t *testing.T) {
 		s, _ := setup(t)
-		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")))
 		var ids []string
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			ids = nil
@@ -196,7 +196,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 				if i%2 == 0 {
 					k.RevokedAt = pointer(epoch)
 				}
-				if err := s.CreateAPIKey(ctx, k, nil); err != nil {
+				if err := s.APIKeys.CreateAPIKey(ctx, k, nil); err != nil {
 					return err
 				}
 				ids = append(ids, k.ID)
@@ -204,7 +204,7 @@ func testNews(t *testing.T, open func(t *testing.T) store.Engine) {
 			return nil
 		}))
 		n := 0
-		noError(t, s.APIKeys(t.Context(), append(ids, "key_unknown"), func(k *apikey.APIKey) error {
+		noError(t, s.APIKeys.APIKeysByID(t.Context(), append(ids, "key_unknown"), func(k *apikey.APIKey) error {
 			if k.ID != ids[n] || len(k.Secrets) != 1 {
 				t.Errorf("key %d is %s with %d secrets", n, k.ID, len(k.Secrets))
 			}

@@ -78,7 +78,7 @@ func AuditPlans(t *testing.T, engine store.Engine, explain string, columns int, 
 	} {
 		c.filter.Limit = 51
 		h.queries = nil
-		if _, err := s.ListAuditRows(t.Context(), c.filter); err != nil {
+		if _, err := s.Audit.ListAuditRows(t.Context(), c.filter); err != nil {
 			t.Fatal(err)
 		}
 		newest := map[string]string{c.log: "Scan Backward using audit_log_id_key"}
@@ -140,7 +140,7 @@ func fillAudit(t *testing.T, s *store.Store) {
 		}
 		list = append(list, r)
 	}
-	noError(t, s.AppendAuditRows(t.Context(), list))
+	noError(t, s.Audit.AppendAuditRows(t.Context(), list))
 }
 
 // readPlan reads the lines of a plan: one column on PostgreSQL, the last of four on SQLite.

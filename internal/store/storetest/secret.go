@@ -13,10 +13,10 @@ func testSecret(t *testing.T, setup setup) {
 	t.Run("SecretsAreAddedAllOrNone", func(t *testing.T) {
 		s := setup(t)
 		first := []seal.Wrapped{{Name: "a", Sealed: []byte{0, 1}, CreatedAt: epoch}, {Name: "b", Sealed: []byte{2}, CreatedAt: epoch}}
-		noError(t, s.AddSecrets(t.Context(), first))
-		err := s.AddSecrets(t.Context(), []seal.Wrapped{{Name: "c", Sealed: []byte{3}, CreatedAt: epoch}, {Name: "a", Sealed: []byte{9}, CreatedAt: epoch}})
+		noError(t, s.Secrets.AddSecrets(t.Context(), first))
+		err := s.Secrets.AddSecrets(t.Context(), []seal.Wrapped{{Name: "c", Sealed: []byte{3}, CreatedAt: epoch}, {Name: "a", Sealed: []byte{9}, CreatedAt: epoch}})
 		wantProblem(t, err, problem.Conflict, problem.CodeConflict)
-		got, err := s.Secrets(t.Context())
+		got, err := s.Secrets.Secrets(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff(first, got); diff != "" {
 			t.Error(diff)
@@ -28,12 +28,12 @@ func testSecret(t *testing.T, setup setup) {
 		wrapped := func(name string) []seal.Wrapped {
 			return []seal.Wrapped{{Name: name, Sealed: []byte{1}, CreatedAt: epoch}}
 		}
-		noError(t, s.AddSecrets(t.Context(), wrapped("subject-keys/10")))
+		noError(t, s.Secrets.AddSecrets(t.Context(), wrapped("subject-keys/10")))
 		for _, earlier := range []string{"subject-keys/9", "subject-keys/10"} {
-			wantProblem(t, s.AddSecrets(t.Context(), wrapped(earlier)), problem.Conflict, problem.CodeConflict)
+			wantProblem(t, s.Secrets.AddSecrets(t.Context(), wrapped(earlier)), problem.Conflict, problem.CodeConflict)
 		}
-		noError(t, s.AddSecrets(t.Context(), wrapped("subject-keys/11")))
-		noError(t, s.AddSecrets(t.Context(), wrapped("other/1")))
+		noError(t, s.Secrets.AddSecrets(t.Context(), wrapped("subject-keys/11")))
+		noError(t, s.Secrets.AddSecrets(t.Context(), wrapped("other/1")))
 	})
 
 	t.Run("SecretsAreResealedAllOrNoneAndRemovedOneByOne", func(t *testing.T) {
@@ -41,25 +41,25 @@ func testSecret(t *testing.T, setup setup) {
 		wrapped := func(name string, sealed byte) seal.Wrapped {
 			return seal.Wrapped{Name: name, Sealed: []byte{sealed}, CreatedAt: epoch}
 		}
-		noError(t, s.AddSecrets(t.Context(), []seal.Wrapped{wrapped("a", 1), wrapped("b", 2)}))
+		noError(t, s.Secrets.AddSecrets(t.Context(), []seal.Wrapped{wrapped("a", 1), wrapped("b", 2)}))
 		for _, wrong := range [][]seal.Wrapped{
 			{wrapped("a", 9)},
 			{wrapped("a", 9), wrapped("a", 8)},
 			{wrapped("a", 9), wrapped("c", 9)},
 			{wrapped("a", 9), wrapped("b", 9), wrapped("c", 9)},
 		} {
-			wantProblem(t, s.ResealSecrets(t.Context(), wrong), problem.Conflict, problem.CodeConflict)
+			wantProblem(t, s.Secrets.ResealSecrets(t.Context(), wrong), problem.Conflict, problem.CodeConflict)
 		}
 		want := []seal.Wrapped{wrapped("a", 3), wrapped("b", 4)}
-		noError(t, s.ResealSecrets(t.Context(), []seal.Wrapped{want[1], want[0]}))
-		got, err := s.Secrets(t.Context())
+		noError(t, s.Secrets.ResealSecrets(t.Context(), []seal.Wrapped{want[1], want[0]}))
+		got, err := s.Secrets.Secrets(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		noError(t, s.RemoveSecret(t.Context(), "a"))
-		wantProblem(t, s.RemoveSecret(t.Context(), "a"), problem.NotFound, problem.CodeNotFound)
-		got, err = s.Secrets(t.Context())
+		noError(t, s.Secrets.RemoveSecret(t.Context(), "a"))
+		wantProblem(t, s.Secrets.RemoveSecret(t.Context(), "a"), problem.NotFound, problem.CodeNotFound)
+		got, err = s.Secrets.Secrets(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff(want[1:], got); diff != "" {
 			t.Error(diff)
@@ -68,9 +68,9 @@ func testSecret(t *testing.T, setup setup) {
 
 	t.Run("TheInstanceHasOneID", func(t *testing.T) {
 		s := setup(t)
-		id, err := s.InstanceID(t.Context())
+		id, err := s.Secrets.InstanceID(t.Context())
 		noError(t, err)
-		again, err := s.InstanceID(t.Context())
+		again, err := s.Secrets.InstanceID(t.Context())
 		noError(t, err)
 		if id == "" || id != again {
 			t.Errorf("ids %q and %q", id, again)

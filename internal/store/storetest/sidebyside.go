@@ -18,7 +18,6 @@ import (
 	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/govern/lifecycle"
 	"keepsake/internal/govern/limit"
-	"keepsake/internal/govern/usage"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/search/document"
 	"keepsake/internal/store"
@@ -98,7 +97,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(16, func(i int, s *store.Store) error {
-			return s.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i+1)), new(int64(5)))
+			return s.APIKeys.CreateAPIKey(t.Context(), newKey(fmt.Sprintf("key_%d", i), "wsp_a", byte(i+1)), new(int64(5)))
 		})
 		wantWinners(t, errs, 5, problem.CodeLimitReached)
 	})
@@ -108,14 +107,14 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(16, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				n, _, err := s.CountUsers(ctx, "wsp_a")
+				n, _, err := s.Accounts.CountUsers(ctx, "wsp_a")
 				if err != nil {
 					return err
 				}
 				if n >= 5 {
 					return problem.LimitReached("users", "full")
 				}
-				return s.CreateUser(ctx, member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i)))
+				return s.Accounts.CreateUser(ctx, member(fmt.Sprintf("usr_%d", i), "wsp_a", fmt.Sprintf("%d@example.com", i)))
 			})
 		})
 		wantWinners(t, errs, 5, problem.CodeLimitReached)
@@ -125,11 +124,11 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
 		errs := p.race(16, func(i int, s *store.Store) error {
-			_, err := s.PutDocument(t.Context(), "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(10))})
+			_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument(fmt.Sprintf("d%d", i)), document.Put{Max: new(int64(10))})
 			return err
 		})
 		wantWinners(t, errs, 10, problem.CodeLimitReached)
-		changes, err := p[1].DocumentChanges(t.Context(), "wsp_a", 0, 99)
+		changes, err := p[1].Documents.DocumentChanges(t.Context(), "wsp_a", 0, 99)
 		noError(t, err)
 		for i, c := range changes {
 			if c.Number != int64(i+1) {
@@ -147,19 +146,19 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 		for round := range 5 {
 			ids := []string{fmt.Sprintf("usr_a%d", round), fmt.Sprintf("usr_b%d", round)}
 			for _, id := range ids {
-				noError(t, p[0].CreateUser(t.Context(), user(id, "wsp_a", id+"@example.com")))
+				noError(t, p[0].Accounts.CreateUser(t.Context(), user(id, "wsp_a", id+"@example.com")))
 			}
 			errs := p.race(2, func(i int, s *store.Store) error { return demote(t.Context(), s, ids[i]) })
 			wantWinners(t, errs, 1, problem.CodeConflict)
-			_, admins, err := p[0].CountUsers(t.Context(), "wsp_a")
+			_, admins, err := p[0].Accounts.CountUsers(t.Context(), "wsp_a")
 			noError(t, err)
 			if admins != 1 {
 				t.Fatalf("round %d: %d admins are left", round, admins)
 			}
 			for _, id := range ids {
-				u, err := p[0].User(t.Context(), account.AllWorkspaces, id)
+				u, err := p[0].Accounts.User(t.Context(), account.AllWorkspaces, id)
 				noError(t, err)
-				noError(t, p[0].DeleteUser(t.Context(), u))
+				noError(t, p[0].Accounts.DeleteUser(t.Context(), u))
 			}
 		}
 	})
@@ -168,11 +167,11 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 // demote makes an admin a member unless it is the last one, as the domain does.
 func demote(ctx context.Context, s *store.Store, id string) error {
 	return s.Run(ctx, func(ctx context.Context) error {
-		u, err := s.User(ctx, account.AllWorkspaces, id)
+		u, err := s.Accounts.User(ctx, account.AllWorkspaces, id)
 		if err != nil {
 			return err
 		}
-		_, admins, err := s.CountUsers(ctx, u.WorkspaceID)
+		_, admins, err := s.Accounts.CountUsers(ctx, u.WorkspaceID)
 		if err != nil {
 			return err
 		}
@@ -181,7 +180,7 @@ func demote(ctx context.Context, s *store.Store, id string) error {
 		}
 		u.Role = account.RoleMember
 		u.Revision++
-		return s.UpdateUser(ctx, u)
+		return s.Accounts.UpdateUser(ctx, u)
 	})
 }
 
@@ -194,16 +193,16 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 		newWorkspace(t, p[0], "wsp_a")
 		allWell(t, p.race(writers, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				w, err := s.Workspace(ctx, "wsp_a")
+				w, err := s.Accounts.Workspace(ctx, "wsp_a")
 				if err != nil {
 					return err
 				}
 				w.Name += "x"
 				w.Revision++
-				return s.UpdateWorkspace(ctx, w)
+				return s.Accounts.UpdateWorkspace(ctx, w)
 			})
 		}))
-		w, err := p[0].Workspace(t.Context(), "wsp_a")
+		w, err := p[0].Accounts.Workspace(t.Context(), "wsp_a")
 		noError(t, err)
 		if w.Revision != 1+writers || len(w.Name) != len("wsp_a")+writers {
 			t.Errorf("a change was lost: %+v", w)
@@ -213,12 +212,12 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 	t.Run("APIKey", func(t *testing.T) {
 		p := setup(t)
 		newWorkspace(t, p[0], "wsp_a")
-		noError(t, p[0].CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
+		noError(t, p[0].APIKeys.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
 		var mu [2]sync.Mutex
 		heard := [2][]int64{}
 		allWell(t, p.race(writers, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				k, err := s.APIKey(ctx, "wsp_a", "key_a")
+				k, err := s.APIKeys.APIKey(ctx, "wsp_a", "key_a")
 				if err != nil {
 					return err
 				}
@@ -232,10 +231,10 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 					defer mu[i%2].Unlock()
 					heard[i%2] = append(heard[i%2], k.Revision)
 				})
-				return s.UpdateAPIKey(ctx, k)
+				return s.APIKeys.UpdateAPIKey(ctx, k)
 			})
 		}))
-		k, err := p[0].APIKey(t.Context(), "wsp_a", "key_a")
+		k, err := p[0].APIKeys.APIKey(t.Context(), "wsp_a", "key_a")
 		noError(t, err)
 		if k.Revision != 1+writers || len(k.Secrets) != 2 {
 			t.Errorf("a change was lost: %+v", k)
@@ -251,7 +250,7 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		allWell(t, p.race(writers, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				list, err := s.ChangedTiers(ctx)
+				list, err := s.Accounts.ChangedTiers(ctx)
 				if err != nil {
 					return err
 				}
@@ -259,10 +258,10 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 				if len(list) > 0 {
 					next.Revision = list[0].Revision + 1
 				}
-				return s.KeepTier(ctx, next)
+				return s.Accounts.KeepTier(ctx, next)
 			})
 		}))
-		list, err := p[0].ChangedTiers(t.Context())
+		list, err := p[0].Accounts.ChangedTiers(t.Context())
 		noError(t, err)
 		if len(list) != 1 || list[0].Revision != 1+writers {
 			t.Errorf("a change was lost: %+v", list)
@@ -273,7 +272,7 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		errs := p.race(writers, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				list, err := s.Versions(ctx)
+				list, err := s.Versions.Versions(ctx)
 				if err != nil {
 					return err
 				}
@@ -281,7 +280,7 @@ func testRevisionsSideBySide(t *testing.T, setup pairSetup) {
 					return problem.Conflicts("released before")
 				}
 				for n := range 2 {
-					if err := s.KeepVersion(ctx, &lifecycle.Version{Number: n + 1, Since: epoch, Revision: 1}); err != nil {
+					if err := s.Versions.KeepVersion(ctx, &lifecycle.Version{Number: n + 1, Since: epoch, Revision: 1}); err != nil {
 						return err
 					}
 				}
@@ -297,7 +296,7 @@ func testOrderSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		allWell(t, p.race(12, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				head, err := s.AuditHead(ctx, "one")
+				head, err := s.Audit.AuditHead(ctx, "one")
 				if err != nil {
 					return err
 				}
@@ -307,12 +306,12 @@ func testOrderSideBySide(t *testing.T, setup pairSetup) {
 						Outcome: audit.Done, Count: 1, Details: "{}", Hash: sha256.Sum256([]byte{byte(i), byte(n)}),
 					}
 				}
-				return s.AppendAuditRows(ctx, []*audit.Row{row(1), row(2)})
+				return s.Audit.AppendAuditRows(ctx, []*audit.Row{row(1), row(2)})
 			})
 		}))
-		rows, err := p[0].AuditRowsAfter(t.Context(), "one", 0, 99)
+		rows, err := p[0].Audit.AuditRowsAfter(t.Context(), "one", 0, 99)
 		noError(t, err)
-		head, err := p[1].AuditHead(t.Context(), "one")
+		head, err := p[1].Audit.AuditHead(t.Context(), "one")
 		noError(t, err)
 		if len(rows) != 24 || head.Sequence != 24 || head.Hash != rows[23].Hash {
 			t.Fatalf("%d rows and the head %+v", len(rows), head)
@@ -332,7 +331,7 @@ func testOrderSideBySide(t *testing.T, setup pairSetup) {
 			return s.Run(t.Context(), func(ctx context.Context) error {
 				for n := range 20 {
 					d := newDocument(fmt.Sprintf("d%d", map[bool]int{true: n, false: 19 - n}[i%2 == 0]))
-					if _, err := s.PutDocument(ctx, []string{"wsp_a", "wsp_b"}[i/2%2], d, put()); err != nil {
+					if _, err := s.Documents.PutDocument(ctx, []string{"wsp_a", "wsp_b"}[i/2%2], d, put()); err != nil {
 						return err
 					}
 				}
@@ -340,7 +339,7 @@ func testOrderSideBySide(t *testing.T, setup pairSetup) {
 			})
 		}))
 		for _, w := range []string{"wsp_a", "wsp_b"} {
-			n, err := p[0].DocumentChange(t.Context(), w)
+			n, err := p[0].Documents.DocumentChange(t.Context(), w)
 			noError(t, err)
 			if n != 80 {
 				t.Errorf("%s: the last change is %d, want 80", w, n)
@@ -354,10 +353,10 @@ func testOnceSideBySide(t *testing.T, setup pairSetup) {
 		p := setup(t)
 		errs := p.race(8, func(i int, s *store.Store) error {
 			return s.Run(t.Context(), func(ctx context.Context) error {
-				if err := s.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))); err != nil {
+				if err := s.Accounts.CreateWorkspace(ctx, workspace(fmt.Sprintf("wsp_%d", i))); err != nil {
 					return err
 				}
-				return s.KeepAnswer(ctx, &idempotency.Answer{Claim: [32]byte{1}, Status: 201, CreatedAt: epoch, ExpiresAt: after(time.Hour)})
+				return s.Idempotency.KeepAnswer(ctx, &idempotency.Answer{Claim: [32]byte{1}, Status: 201, CreatedAt: epoch, ExpiresAt: after(time.Hour)})
 			})
 		})
 		won := 0
@@ -369,7 +368,7 @@ func testOnceSideBySide(t *testing.T, setup pairSetup) {
 				t.Error(err)
 			}
 		}
-		list, err := p[0].Workspaces(t.Context())
+		list, err := p[0].Accounts.Workspaces(t.Context())
 		noError(t, err)
 		if won != 1 || len(list) != 1 {
 			t.Errorf("%d answers and %d effects, want one of each", won, len(list))
@@ -379,47 +378,16 @@ func testOnceSideBySide(t *testing.T, setup pairSetup) {
 	t.Run("ASecretIsMadeOnce", func(t *testing.T) {
 		p := setup(t)
 		errs := p.race(8, func(i int, s *store.Store) error {
-			return s.AddSecrets(t.Context(), []seal.Wrapped{
+			return s.Secrets.AddSecrets(t.Context(), []seal.Wrapped{
 				{Name: fmt.Sprintf("own/%d", i), Sealed: []byte{byte(i)}, CreatedAt: epoch},
 				{Name: "check", Sealed: []byte{byte(i)}, CreatedAt: epoch},
 			})
 		})
 		wantWinners(t, errs, 1, problem.CodeConflict)
-		list, err := p[0].Secrets(t.Context())
+		list, err := p[0].Secrets.Secrets(t.Context())
 		noError(t, err)
 		if len(list) != 2 {
 			t.Errorf("%d secrets, want those of the one that won", len(list))
 		}
-	})
-
-	t.Run("UsageIsRolledUpOnceAndFlushesAdd", func(t *testing.T) {
-		p := setup(t)
-		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-		flush := func(s *store.Store, minutes int) error {
-			var cells []usage.Cell
-			for m := range minutes {
-				for status := range 3 {
-					cells = append(cells, usage.Cell{
-						Start: start.Add(time.Duration(m) * time.Minute), WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/x", Method: "GET",
-						Status: 200 + status, Version: 1, Surface: "primary", Requests: 1, Charged: 1,
-					})
-				}
-			}
-			_, err := s.AddUsage(t.Context(), usage.Delta{Cells: cells})
-			return err
-		}
-		noError(t, flush(p[0], 60))
-		allWell(t, p.race(8, func(i int, s *store.Store) error {
-			if i < 4 {
-				return flush(s, 60)
-			}
-			return s.RollUpUsage(t.Context())
-		}))
-		points, err := p[0].KeySeries(t.Context(), "wsp_a", "key_a", start, start.Add(time.Hour), time.Hour)
-		noError(t, err)
-		if len(points) != 1 || points[0].Requests != 5*180 || points[0].Charged != 5*180 {
-			t.Errorf("got %+v, want %d requests", points, 5*180)
-		}
-		wantQuotas(t, p[1], []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 5 * 180, "2026-11-20 key_a": 5 * 180})
 	})
 }

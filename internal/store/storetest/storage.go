@@ -19,7 +19,7 @@ import (
 func stored(t *testing.T, s *store.Store, workspaceID string) (used int64) {
 	t.Helper()
 	noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-		left, err := s.StorageRoom(ctx, workspaceID, 0)
+		left, err := s.Storage.StorageRoom(ctx, workspaceID, 0)
 		used = -left
 		return err
 	}))
@@ -54,18 +54,18 @@ func testStorage(t *testing.T, setup setup) {
 	t.Run("DocumentsAreCountedAndGivenBack", func(t *testing.T) {
 		s := setup(t)
 		small, large := text(10), text(1000)
-		_, err := s.PutDocument(ctx(t), "wsp_a", text(10), document.Put{})
+		_, err := s.Documents.PutDocument(ctx(t), "wsp_a", text(10), document.Put{})
 		noError(t, err)
-		_, err = s.PutDocument(ctx(t), "wsp_b", text(1000), document.Put{})
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_b", text(1000), document.Put{})
 		noError(t, err)
 		wantStored(t, s, "wsp_a", documentBytes(small))
-		_, err = s.PutDocument(ctx(t), "wsp_a", text(1000), document.Put{})
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_a", text(1000), document.Put{})
 		noError(t, err)
 		wantStored(t, s, "wsp_a", documentBytes(large))
-		_, err = s.PutDocument(ctx(t), "wsp_a", text(10), document.Put{})
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_a", text(10), document.Put{})
 		noError(t, err)
 		wantStored(t, s, "wsp_a", documentBytes(small))
-		noError(t, s.DeleteDocument(ctx(t), "wsp_a", "d", nil))
+		noError(t, s.Documents.DeleteDocument(ctx(t), "wsp_a", "d", nil))
 		wantStored(t, s, "wsp_a", 0)
 		wantStored(t, s, "wsp_b", documentBytes(large))
 	})
@@ -78,22 +78,22 @@ func testStorage(t *testing.T, setup setup) {
 		full := documentBytes(plain) + documentBytes(other)
 		put := document.Put{MaxBytes: &full}
 		for range 2 {
-			_, err := s.PutDocument(ctx(t), "wsp_a", plain, put)
+			_, err := s.Documents.PutDocument(ctx(t), "wsp_a", plain, put)
 			noError(t, err)
-			written, err := s.PutDocuments(ctx(t), "wsp_a", []document.Write{{Document: other, Put: put}, {Document: plain, Put: put}})
+			written, err := s.Documents.PutDocuments(ctx(t), "wsp_a", []document.Write{{Document: other, Put: put}, {Document: plain, Put: put}})
 			noError(t, err)
 			if written[0].Refused != nil || written[1].Refused != nil {
 				t.Errorf("refused: %+v", written)
 			}
 			wantStored(t, s, "wsp_a", full)
-			_, err = s.PutDocument(ctx(t), "wsp_a", text(10), document.Put{}) // another collection, and tags
+			_, err = s.Documents.PutDocument(ctx(t), "wsp_a", text(10), document.Put{}) // another collection, and tags
 			noError(t, err)
 			wantStored(t, s, "wsp_a", documentBytes(text(10))+documentBytes(other))
 		}
 		full--
 		larger := *other
 		larger.Title += "."
-		_, err := s.PutDocument(ctx(t), "wsp_a", &larger, put)
+		_, err := s.Documents.PutDocument(ctx(t), "wsp_a", &larger, put)
 		wantProblem(t, err, problem.Conflict, problem.CodeLimitReached)
 	})
 
@@ -107,7 +107,7 @@ func testStorage(t *testing.T, setup setup) {
 			d.ID = fmt.Sprint(i)
 			writes = append(writes, document.Write{Document: d, Put: put})
 		}
-		written, err := s.PutDocuments(ctx(t), "wsp_a", writes)
+		written, err := s.Documents.PutDocuments(ctx(t), "wsp_a", writes)
 		noError(t, err)
 		for i, w := range written {
 			p, full := problem.As(w.Refused)
@@ -116,12 +116,12 @@ func testStorage(t *testing.T, setup setup) {
 			}
 		}
 		wantStored(t, s, "wsp_a", 3*documentBytes(text(100)))
-		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(103); d.ID = "0"; return d }(), put)
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(103); d.ID = "0"; return d }(), put)
 		wantProblem(t, err, problem.Conflict, problem.CodeLimitReached)
-		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(102); d.ID = "0"; return d }(), put)
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(102); d.ID = "0"; return d }(), put)
 		noError(t, err)
 		most = 0
-		_, err = s.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(1); d.ID = "0"; return d }(), put) // it becomes smaller
+		_, err = s.Documents.PutDocument(ctx(t), "wsp_a", func() *document.Document { d := text(1); d.ID = "0"; return d }(), put) // it becomes smaller
 		noError(t, err)
 	})
 
@@ -134,14 +134,14 @@ func testStorage(t *testing.T, setup setup) {
 		older := *r
 		r.Revision, r.Sealed = 2, make([]byte, 300)
 		noError(t, s.Run(ctx(t), func(ctx context.Context) error {
-			if err := s.ReplaceMemories(ctx, "wsp_a", []*memory.Row{r}); err != nil {
+			if err := s.Memories.ReplaceMemories(ctx, "wsp_a", []*memory.Row{r}); err != nil {
 				return err
 			}
-			return s.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{&older})
+			return s.Memories.AddMemoryRevisions(ctx, "wsp_a", []*memory.Row{&older})
 		}))
 		wantStored(t, s, "wsp_a", 1300)
 		noError(t, s.Run(ctx(t), func(ctx context.Context) error {
-			return s.EraseMemories(ctx, "wsp_a", r.Subject, []string{r.ID}, 9, epoch)
+			return s.Memories.EraseMemories(ctx, "wsp_a", r.Subject, []string{r.ID}, 9, epoch)
 		}))
 		wantStored(t, s, "wsp_a", 0)
 	})
@@ -158,22 +158,22 @@ func testStorage(t *testing.T, setup setup) {
 			older = append(older, &o)
 		}
 		noError(t, s.Run(ctx(t), func(ctx context.Context) error {
-			if err := s.AddMemoryRevisions(ctx, "wsp_a", older); err != nil {
+			if err := s.Memories.AddMemoryRevisions(ctx, "wsp_a", older); err != nil {
 				return err
 			}
-			n, err := s.TrimmedBytes(ctx, "wsp_a", r.ID, 7)
+			n, err := s.Memories.TrimmedBytes(ctx, "wsp_a", r.ID, 7)
 			if n != 100+101+102 {
 				t.Errorf("%d bytes would be given back", n)
 			}
 			if err != nil {
 				return err
 			}
-			if err := s.TrimMemoryRevisions(ctx, "wsp_a", r.ID, 7); err != nil {
+			if err := s.Memories.TrimMemoryRevisions(ctx, "wsp_a", r.ID, 7); err != nil {
 				return err
 			}
-			return s.TrimMemoryRevisions(ctx, "wsp_a", r.ID, 8)
+			return s.Memories.TrimMemoryRevisions(ctx, "wsp_a", r.ID, 8)
 		}))
-		left, err := s.MemoryRevisions(ctx(t), "wsp_a", []string{r.ID}, 0, 0)
+		left, err := s.Memories.MemoryRevisions(ctx(t), "wsp_a", []string{r.ID}, 0, 0)
 		noError(t, err)
 		if len(left) != 7 || left[0].Revision != 10 || left[6].Revision != 4 {
 			t.Errorf("%d revisions are left", len(left))
@@ -186,7 +186,7 @@ func testStorage(t *testing.T, setup setup) {
 		keep := func(id, credential string) {
 			t.Helper()
 			noError(t, s.Run(ctx(t), func(ctx context.Context) error {
-				return s.SaveMemoryPlan(ctx, "wsp_a", &memory.StoredPlan{
+				return s.Memories.SaveMemoryPlan(ctx, "wsp_a", &memory.StoredPlan{
 					Plan:    memory.Plan{ID: id, MemoryIDs: []string{"mem_1", "mem_2"}, ExpiresAt: after(time.Hour)},
 					Subject: named(1), Generation: 1, Credential: credential,
 				}, 3)
@@ -198,7 +198,7 @@ func testStorage(t *testing.T, setup setup) {
 		}
 		for i, want := range []bool{true, false, false, true, true, true} {
 			err := s.Run(ctx(t), func(ctx context.Context) error {
-				_, err := s.LockMemoryPlan(ctx, "wsp_a", fmt.Sprintf("pln_%d", i))
+				_, err := s.Memories.LockMemoryPlan(ctx, "wsp_a", fmt.Sprintf("pln_%d", i))
 				return err
 			})
 			if (err == nil) != want {
@@ -206,8 +206,8 @@ func testStorage(t *testing.T, setup setup) {
 			}
 		}
 		wantStored(t, s, "wsp_a", 4*int64(len(`["mem_1","mem_2"]`)))
-		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.DeleteMemoryPlan(ctx, "wsp_a", "pln_3") }))
-		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.PruneMemoryPlans(ctx, after(2*time.Hour)) }))
+		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.Memories.DeleteMemoryPlan(ctx, "wsp_a", "pln_3") }))
+		noError(t, s.Run(ctx(t), func(ctx context.Context) error { return s.Memories.PruneMemoryPlans(ctx, after(2*time.Hour)) }))
 		wantStored(t, s, "wsp_a", 0)
 	})
 
@@ -220,29 +220,29 @@ func testStorage(t *testing.T, setup setup) {
 				ExpiresAt: after(time.Hour),
 			}
 		}
-		noError(t, s.KeepAnswer(ctx(t), answer(1, 600)))
+		noError(t, s.Idempotency.KeepAnswer(ctx(t), answer(1, 600)))
 		sealed := answer(2, 0)
 		sealed.Sealed, sealed.SealedBy, sealed.Own = make([]byte, 300), "how", bytes.Repeat([]byte{7}, 32)
 		sealed.Subjects = []idempotency.KeyName{{WorkspaceID: "wsp_a", Subject: [16]byte{1}, Generation: 1}}
-		noError(t, s.KeepAnswer(ctx(t), sealed))
+		noError(t, s.Idempotency.KeepAnswer(ctx(t), sealed))
 		wantStored(t, s, "wsp_a", 903)
-		wantProblem(t, s.KeepAnswer(ctx(t), answer(3, 98)), problem.Conflict, problem.CodeLimitReached)
+		wantProblem(t, s.Idempotency.KeepAnswer(ctx(t), answer(3, 98)), problem.Conflict, problem.CodeLimitReached)
 		own := func() []byte {
 			t.Helper()
-			a, err := s.KeptAnswer(ctx(t), sealed.Claim, epoch)
+			a, err := s.Idempotency.KeptAnswer(ctx(t), sealed.Claim, epoch)
 			noError(t, err)
 			return a.Own
 		}
 		if !bytes.Equal(own(), sealed.Own) {
 			t.Errorf("the answer's own key is %x", own())
 		}
-		noError(t, s.DropAnswers(ctx(t), "wsp_a", [16]byte{1}))
+		noError(t, s.Idempotency.DropAnswers(ctx(t), "wsp_a", [16]byte{1}))
 		if own() != nil {
 			t.Errorf("the own key of an answer that was dropped is %x", own())
 		}
 		wantStored(t, s, "wsp_a", 603)
-		noError(t, s.KeepAnswer(ctx(t), answer(3, 397)))
-		noError(t, s.PruneAnswers(ctx(t), after(time.Hour)))
+		noError(t, s.Idempotency.KeepAnswer(ctx(t), answer(3, 397)))
+		noError(t, s.Idempotency.PruneAnswers(ctx(t), after(time.Hour)))
 		wantStored(t, s, "wsp_a", 0)
 	})
 }

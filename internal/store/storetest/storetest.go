@@ -28,13 +28,10 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })
 	t.Run("Session", func(t *testing.T) { testSession(t, setup) })
 	t.Run("Storage", func(t *testing.T) { testStorage(t, setup) })
-	t.Run("RequestLog", func(t *testing.T) { testRequestLog(t, setup) })
 	t.Run("Restore", func(t *testing.T) { testRestore(t, setup) })
 	t.Run("Secret", func(t *testing.T) { testSecret(t, setup) })
 	t.Run("SubjectKey", func(t *testing.T) { testSubjectKey(t, setup) })
 	t.Run("Throttle", func(t *testing.T) { testThrottle(t, setup) })
-	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })
-	t.Run("UsageReports", func(t *testing.T) { testUsageReports(t, open) })
 	t.Run("Vector", func(t *testing.T) { testVector(t, setup) })
 	t.Run("Version", func(t *testing.T) { testVersion(t, setup) })
 	t.Run("Watch", func(t *testing.T) { testWatch(t, open) })
@@ -70,7 +67,7 @@ func wantProblem(t *testing.T, err error, kind problem.Kind, code string) {
 // newWorkspace adds a workspace that is not the operator's.
 func newWorkspace(t *testing.T, s *store.Store, id string) {
 	t.Helper()
-	noError(t, s.CreateWorkspace(context.WithoutCancel(t.Context()), &account.Workspace{
+	noError(t, s.Accounts.CreateWorkspace(context.WithoutCancel(t.Context()), &account.Workspace{
 		ID: id, Name: id, Tier: "free", CreatedAt: epoch, Revision: 1,
 	}))
 }

@@ -23,7 +23,7 @@ const (
 // withWrappings adds two wrapping secrets.
 func withWrappings(t *testing.T, s *store.Store) {
 	t.Helper()
-	noError(t, s.AddSecrets(context.WithoutCancel(t.Context()), []seal.Wrapped{
+	noError(t, s.Secrets.AddSecrets(context.WithoutCancel(t.Context()), []seal.Wrapped{
 		{Name: wrapping1, Sealed: []byte{1}, CreatedAt: epoch}, {Name: wrapping2, Sealed: []byte{2}, CreatedAt: epoch},
 	}))
 }
@@ -48,7 +48,7 @@ func wantSubjectKeys(t *testing.T, s *store.Store, workspaceID string, subjects 
 	for _, b := range subjects {
 		hashes = append(hashes, seal.SubjectHash{b})
 	}
-	got, err := s.SubjectKeys(t.Context(), workspaceID, hashes)
+	got, err := s.SubjectKeys.SubjectKeys(t.Context(), workspaceID, hashes)
 	noError(t, err)
 	compareSubjectKeys(t, got, want)
 }
@@ -73,12 +73,12 @@ func testSubjectKey(t *testing.T, setup setup) {
 		withWrappings(t, s)
 		a, b, other := subjectKey("wsp_a", 1, 1, "a"), subjectKey("wsp_a", 2, 1, "b"), subjectKey("wsp_b", 1, 1, "other")
 		for _, k := range []seal.SubjectKey{a, other} {
-			got, err := s.AddSubjectKeys(t.Context(), k.WorkspaceID, []seal.SubjectKey{k})
+			got, err := s.SubjectKeys.AddSubjectKeys(t.Context(), k.WorkspaceID, []seal.SubjectKey{k})
 			noError(t, err)
 			compareSubjectKeys(t, got, []seal.SubjectKey{k})
 		}
 		again := subjectKey("wsp_a", 1, 1, "another")
-		got, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{again, b})
+		got, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{again, b})
 		noError(t, err)
 		compareSubjectKeys(t, got, []seal.SubjectKey{a, b})
 		wantSubjectKeys(t, s, "wsp_a", []byte{1, 2, 3}, a, b)
@@ -90,7 +90,7 @@ func testSubjectKey(t *testing.T, setup setup) {
 		withWrappings(t, s)
 		good, bad := subjectKey("wsp_a", 1, 1, "a"), subjectKey("wsp_a", 2, 1, "b")
 		bad.With = "subject-keys/0"
-		if _, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{good, bad}); !errors.Is(err, seal.ErrWrappingGone) {
+		if _, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{good, bad}); !errors.Is(err, seal.ErrWrappingGone) {
 			t.Errorf("got %v", err)
 		}
 		wantSubjectKeys(t, s, "wsp_a", []byte{1, 2})
@@ -102,27 +102,27 @@ func testSubjectKey(t *testing.T, setup setup) {
 		one, two, three := subjectKey("wsp_a", 1, 1, "1"), subjectKey("wsp_a", 1, 2, "2"), subjectKey("wsp_a", 1, 3, "3")
 		neighbour, other := subjectKey("wsp_a", 2, 1, "n"), subjectKey("wsp_b", 1, 1, "o")
 		for _, k := range []seal.SubjectKey{one, two, neighbour, other} {
-			_, err := s.AddSubjectKeys(t.Context(), k.WorkspaceID, []seal.SubjectKey{k})
+			_, err := s.SubjectKeys.AddSubjectKeys(t.Context(), k.WorkspaceID, []seal.SubjectKey{k})
 			noError(t, err)
 		}
-		noError(t, s.DestroySubjectKeys(t.Context(), "wsp_a", one.Subject, 2, after(time.Second)))
-		noError(t, s.DestroySubjectKeys(t.Context(), "wsp_a", one.Subject, 2, after(time.Minute)))
+		noError(t, s.SubjectKeys.DestroySubjectKeys(t.Context(), "wsp_a", one.Subject, 2, after(time.Second)))
+		noError(t, s.SubjectKeys.DestroySubjectKeys(t.Context(), "wsp_a", one.Subject, 2, after(time.Minute)))
 		gone := destroyed(two, after(time.Second))
-		got, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{one, two, three})
+		got, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{one, two, three})
 		noError(t, err)
 		compareSubjectKeys(t, got, []seal.SubjectKey{gone, three})
 		wantSubjectKeys(t, s, "wsp_a", []byte{1, 2}, gone, three, neighbour)
 		wantSubjectKeys(t, s, "wsp_b", []byte{1}, other)
 
 		// A generation that never existed can no longer be created.
-		noError(t, s.DestroySubjectKeys(t.Context(), "wsp_a", seal.SubjectHash{9}, 1, epoch))
+		noError(t, s.SubjectKeys.DestroySubjectKeys(t.Context(), "wsp_a", seal.SubjectHash{9}, 1, epoch))
 		never := subjectKey("wsp_a", 9, 1, "never")
-		got, err = s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{never})
+		got, err = s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{never})
 		noError(t, err)
 		compareSubjectKeys(t, got, []seal.SubjectKey{destroyed(never, epoch)})
 
 		var all []string
-		noError(t, s.EachDestroyedKey(t.Context(), func(k *seal.SubjectKey) error {
+		noError(t, s.SubjectKeys.EachDestroyedKey(t.Context(), func(k *seal.SubjectKey) error {
 			all = append(all, fmt.Sprint(k.WorkspaceID, k.Subject[0], k.Generation))
 			return nil
 		}))
@@ -142,20 +142,20 @@ func testSubjectKey(t *testing.T, setup setup) {
 			k.Subject = seal.SubjectHash{byte(i >> 8), byte(i)}
 			keys, subjects = append(keys, k), append(subjects, k.Subject)
 		}
-		got, err := s.AddSubjectKeys(t.Context(), "wsp_a", keys)
+		got, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", keys)
 		noError(t, err)
 		compareSubjectKeys(t, got, keys)
-		got, err = s.SubjectKeys(t.Context(), "wsp_a", subjects)
+		got, err = s.SubjectKeys.SubjectKeys(t.Context(), "wsp_a", subjects)
 		noError(t, err)
 		compareSubjectKeys(t, got, keys)
-		got, err = s.SubjectKeys(t.Context(), "wsp_a", nil)
+		got, err = s.SubjectKeys.SubjectKeys(t.Context(), "wsp_a", nil)
 		noError(t, err)
 		compareSubjectKeys(t, got, nil)
 
 		var walked []seal.SubjectKey
 		var last *seal.SubjectKey
 		for {
-			some, err := s.SubjectKeysWith(t.Context(), wrapping1, last, 500)
+			some, err := s.SubjectKeys.SubjectKeysWith(t.Context(), wrapping1, last, 500)
 			noError(t, err)
 			if len(some) == 0 {
 				break
@@ -172,21 +172,21 @@ func testSubjectKey(t *testing.T, setup setup) {
 		s := setup(t)
 		withWrappings(t, s)
 		a, b := subjectKey("wsp_a", 1, 1, "a"), subjectKey("wsp_a", 2, 1, "b")
-		_, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{a, b})
+		_, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{a, b})
 		noError(t, err)
-		wantProblem(t, s.RemoveSecret(t.Context(), wrapping1), problem.Conflict, problem.CodeConflict)
-		noError(t, s.DestroySubjectKeys(t.Context(), "wsp_a", b.Subject, 1, epoch))
+		wantProblem(t, s.Secrets.RemoveSecret(t.Context(), wrapping1), problem.Conflict, problem.CodeConflict)
+		noError(t, s.SubjectKeys.DestroySubjectKeys(t.Context(), "wsp_a", b.Subject, 1, epoch))
 		newA, newB := a, b
 		newA.Wrapped, newA.With = []byte("a2"), wrapping2
 		newB.Wrapped, newB.With = []byte("b2"), wrapping2
 		never := subjectKey("wsp_a", 3, 1, "c2")
 		never.With = wrapping2
-		noError(t, s.RewrapSubjectKeys(t.Context(), wrapping1, []seal.SubjectKey{newA, newB, never}))
+		noError(t, s.SubjectKeys.RewrapSubjectKeys(t.Context(), wrapping1, []seal.SubjectKey{newA, newB, never}))
 		wantSubjectKeys(t, s, "wsp_a", []byte{1, 2, 3}, newA, destroyed(b, epoch))
-		noError(t, s.RewrapSubjectKeys(t.Context(), wrapping1, []seal.SubjectKey{a}))
+		noError(t, s.SubjectKeys.RewrapSubjectKeys(t.Context(), wrapping1, []seal.SubjectKey{a}))
 		wantSubjectKeys(t, s, "wsp_a", []byte{1}, newA)
-		noError(t, s.RemoveSecret(t.Context(), wrapping1))
-		wantProblem(t, s.RemoveSecret(t.Context(), wrapping2), problem.Conflict, problem.CodeConflict)
+		noError(t, s.Secrets.RemoveSecret(t.Context(), wrapping1))
+		wantProblem(t, s.Secrets.RemoveSecret(t.Context(), wrapping2), problem.Conflict, problem.CodeConflict)
 	})
 }
 
@@ -197,10 +197,10 @@ func testSubjectKeysSideBySide(t *testing.T, setup pairSetup) {
 		got := make([][]seal.SubjectKey, 8)
 		allWell(t, p.race(8, func(i int, s *store.Store) (err error) {
 			keys := []seal.SubjectKey{subjectKey("wsp_a", 1, 1, fmt.Sprint("x", i)), subjectKey("wsp_a", 2, 1, fmt.Sprint("y", i))}
-			got[i], err = s.AddSubjectKeys(t.Context(), "wsp_a", keys)
+			got[i], err = s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", keys)
 			return err
 		}))
-		all, err := p[0].SubjectKeys(t.Context(), "wsp_a", []seal.SubjectHash{{1}, {2}})
+		all, err := p[0].SubjectKeys.SubjectKeys(t.Context(), "wsp_a", []seal.SubjectHash{{1}, {2}})
 		noError(t, err)
 		if len(all) != 2 {
 			t.Fatalf("%d keys", len(all))
@@ -218,9 +218,9 @@ func testSubjectKeysSideBySide(t *testing.T, setup pairSetup) {
 			subject := round + 1
 			allWell(t, p.race(6, func(i int, s *store.Store) error {
 				if i == 3 {
-					return s.DestroySubjectKeys(t.Context(), "wsp_a", seal.SubjectHash{subject}, 1, epoch)
+					return s.SubjectKeys.DestroySubjectKeys(t.Context(), "wsp_a", seal.SubjectHash{subject}, 1, epoch)
 				}
-				_, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{subjectKey("wsp_a", subject, 1, fmt.Sprint(i))})
+				_, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{subjectKey("wsp_a", subject, 1, fmt.Sprint(i))})
 				return err
 			}))
 			wantSubjectKeys(t, p[1], "wsp_a", []byte{subject}, destroyed(subjectKey("wsp_a", subject, 1, ""), epoch))
@@ -233,21 +233,21 @@ func testSubjectKeysSideBySide(t *testing.T, setup pairSetup) {
 		var removed bool
 		errs := p.race(7, func(i int, s *store.Store) error {
 			if i == 3 {
-				err := s.RemoveSecret(t.Context(), wrapping1)
+				err := s.Secrets.RemoveSecret(t.Context(), wrapping1)
 				removed = err == nil
 				if isProblem(err, problem.CodeConflict) {
 					return nil
 				}
 				return err
 			}
-			_, err := s.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{subjectKey("wsp_a", byte(i+1), 1, "x")})
+			_, err := s.SubjectKeys.AddSubjectKeys(t.Context(), "wsp_a", []seal.SubjectKey{subjectKey("wsp_a", byte(i+1), 1, "x")})
 			if errors.Is(err, seal.ErrWrappingGone) {
 				return nil
 			}
 			return err
 		})
 		allWell(t, errs)
-		left, err := p[0].SubjectKeysWith(t.Context(), wrapping1, nil, 99)
+		left, err := p[0].SubjectKeys.SubjectKeysWith(t.Context(), wrapping1, nil, 99)
 		noError(t, err)
 		if removed == (len(left) > 0) {
 			t.Errorf("the secret was removed: %v, and there are %d keys under it", removed, len(left))

@@ -18,10 +18,10 @@ func testUnit(t *testing.T, setup setup) {
 		s := setup(t)
 		failure := errors.New("no")
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
-			if err := s.CreateUser(ctx, user("usr_a", "wsp_a", "a@example.com")); err != nil {
+			if err := s.Accounts.CreateUser(ctx, user("usr_a", "wsp_a", "a@example.com")); err != nil {
 				return err
 			}
 			return failure
@@ -31,10 +31,10 @@ func testUnit(t *testing.T, setup setup) {
 		}
 		wantWorkspaces(t, s)
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
-			return s.CreateUser(ctx, user("usr_a", "wsp_a", "a@example.com"))
+			return s.Accounts.CreateUser(ctx, user("usr_a", "wsp_a", "a@example.com"))
 		}))
 		wantWorkspaces(t, s, "wsp_a")
 	})
@@ -42,14 +42,14 @@ func testUnit(t *testing.T, setup setup) {
 	t.Run("TransactionReadsItsOwnWrites", func(t *testing.T) {
 		s := setup(t)
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
-			inside, err := s.Workspaces(ctx)
+			inside, err := s.Accounts.Workspaces(ctx)
 			if err != nil || len(inside) != 1 {
 				return fmt.Errorf("inside: %d workspaces, error %w", len(inside), err)
 			}
-			outside, err := s.Workspaces(t.Context())
+			outside, err := s.Accounts.Workspaces(t.Context())
 			if err != nil || len(outside) != 0 {
 				return fmt.Errorf("outside: %d workspaces, error %w", len(outside), err)
 			}
@@ -60,7 +60,7 @@ func testUnit(t *testing.T, setup setup) {
 	t.Run("AnInnerUnitJoinsTheOuter", func(t *testing.T) {
 		s := setup(t)
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.Run(ctx, func(ctx context.Context) error { return s.CreateWorkspace(ctx, workspace("wsp_a")) }); err != nil {
+			if err := s.Run(ctx, func(ctx context.Context) error { return s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")) }); err != nil {
 				return err
 			}
 			return errors.New("no")
@@ -73,13 +73,13 @@ func testUnit(t *testing.T, setup setup) {
 
 	t.Run("AProblemWritesNothingAndTheUnitMayGoOn", func(t *testing.T) {
 		s := setup(t)
-		noError(t, s.CreateWorkspace(t.Context(), workspace("wsp_a")))
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), workspace("wsp_a")))
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			err := s.CreateWorkspace(ctx, workspace("wsp_a"))
+			err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a"))
 			if p, ok := problem.As(err); !ok || p.Kind != problem.Conflict {
 				return fmt.Errorf("got %w, want a conflict", err)
 			}
-			return s.CreateWorkspace(ctx, workspace("wsp_b"))
+			return s.Accounts.CreateWorkspace(ctx, workspace("wsp_b"))
 		}))
 		wantWorkspaces(t, s, "wsp_a", "wsp_b")
 	})
@@ -87,10 +87,10 @@ func testUnit(t *testing.T, setup setup) {
 	t.Run("AFailedStatementDoomsTheUnitEvenIfItsErrorIsIgnored", func(t *testing.T) {
 		s := setup(t)
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			if err := s.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
+			if err := s.Accounts.CreateWorkspace(ctx, workspace("wsp_a")); err != nil {
 				return err
 			}
-			_ = s.CreateUser(ctx, user("usr_a", "wsp_unknown", "a@example.com")) // violates a foreign key
+			_ = s.Accounts.CreateUser(ctx, user("usr_a", "wsp_unknown", "a@example.com")) // violates a foreign key
 			return nil
 		})
 		if err == nil {
@@ -111,11 +111,11 @@ func testUnit(t *testing.T, setup setup) {
 			for range 2 { // a second hook with the same name is ignored
 				unit.BeforeCommit(ctx, "add b", func(ctx context.Context) error {
 					order = append(order, "before")
-					return s.CreateWorkspace(ctx, workspace("wsp_b"))
+					return s.Accounts.CreateWorkspace(ctx, workspace("wsp_b"))
 				})
 			}
 			order = append(order, "unit")
-			return s.CreateWorkspace(ctx, workspace("wsp_a"))
+			return s.Accounts.CreateWorkspace(ctx, workspace("wsp_a"))
 		}))
 		if got := fmt.Sprint(order); got != "[unit before after]" {
 			t.Errorf("order: got %s", got)
@@ -132,7 +132,7 @@ func testUnit(t *testing.T, setup setup) {
 			all.Go(func() {
 				d := newDocument(fmt.Sprintf("d%d", i))
 				err := s.Run(t.Context(), func(ctx context.Context) error {
-					if _, err := s.PutDocument(ctx, "wsp_a", d, put()); err != nil {
+					if _, err := s.Documents.PutDocument(ctx, "wsp_a", d, put()); err != nil {
 						return err
 					}
 					unit.AfterCommit(ctx, func() { heard = append(heard, d.Change) }) // no lock, because hooks run one after another
@@ -184,7 +184,7 @@ func user(id, workspaceID, email string) *account.User {
 
 func wantWorkspaces(t *testing.T, s *store.Store, ids ...string) {
 	t.Helper()
-	list, err := s.Workspaces(t.Context())
+	list, err := s.Accounts.Workspaces(t.Context())
 	if err != nil {
 		t.Error(err)
 	}

@@ -22,13 +22,13 @@ func putVectors(t *testing.T, s *store.Store, workspaceID, model string, change 
 	for i, r := range rows {
 		list[i] = &memory.VectorRow{MemoryID: r.ID, Subject: r.Subject, Revision: r.Revision, Change: change, Model: model, Sealed: []byte(r.ID + model)}
 	}
-	noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.PutMemoryVectors(ctx, workspaceID, list) }))
+	noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Memories.PutMemoryVectors(ctx, workspaceID, list) }))
 }
 
 func testVector(t *testing.T, setup setup) {
 	vectors := func(t *testing.T, s *store.Store, workspaceID string, subject byte, generation, after int64, model string) (ids []string) {
 		t.Helper()
-		list, err := s.MemoryVectors(t.Context(), workspaceID, named(subject), generation, after, model)
+		list, err := s.Memories.MemoryVectors(t.Context(), workspaceID, named(subject), generation, after, model)
 		noError(t, err)
 		for _, v := range list {
 			ids = append(ids, v.MemoryID)
@@ -43,7 +43,7 @@ func testVector(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_a", r, memoryRow(2, 1), memoryRow(3, 2))
 		putVectors(t, s, "wsp_a", vectorModel, 4, r)
 		putVectors(t, s, "wsp_a", vectorModel, 5, memoryRow(2, 1), memoryRow(3, 2))
-		list, err := s.MemoryVectors(t.Context(), "wsp_a", named(1), 1, -1, vectorModel)
+		list, err := s.Memories.MemoryVectors(t.Context(), "wsp_a", named(1), 1, -1, vectorModel)
 		noError(t, err)
 		i := slices.IndexFunc(list, func(v *memory.VectorRow) bool { return v.MemoryID == r.ID })
 		want := &memory.VectorRow{
@@ -78,7 +78,7 @@ func testVector(t *testing.T, setup setup) {
 		putVectors(t, s, "wsp_a", vectorModel, 2, r)
 		next := memoryRow(1, 1)
 		next.Revision, next.Change = 2, 3
-		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next}) }))
+		noError(t, s.Run(t.Context(), func(ctx context.Context) error { return s.Memories.ReplaceMemories(ctx, "wsp_a", []*memory.Row{next}) }))
 		wantIDs(t, vectors(t, s, "wsp_a", 1, 1, -1, vectorModel))
 		putVectors(t, s, "wsp_a", vectorModel, 4, next)
 		wantIDs(t, vectors(t, s, "wsp_a", 1, 1, -1, vectorModel), r.ID)
@@ -92,11 +92,11 @@ func testVector(t *testing.T, setup setup) {
 		putVectors(t, s, "wsp_a", vectorModel, 4, rows...)
 		putVectors(t, s, "wsp_b", vectorModel, 4, memoryRow(1, 1))
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			return s.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_001"}, 9, epoch)
+			return s.Memories.EraseMemories(ctx, "wsp_a", named(1), []string{"mem_001"}, 9, epoch)
 		}))
 		wantIDs(t, vectors(t, s, "wsp_a", 1, 1, -1, vectorModel), "mem_002", "mem_003")
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-			_, err := s.EraseDeadMemories(ctx, &memory.Erasure{WorkspaceID: "wsp_a", Subject: named(1), Generation: 1, Change: 9}, 100, epoch)
+			_, err := s.Memories.EraseDeadMemories(ctx, &memory.Erasure{WorkspaceID: "wsp_a", Subject: named(1), Generation: 1, Change: 9}, 100, epoch)
 			return err
 		}))
 		wantIDs(t, vectors(t, s, "wsp_a", 1, 1, -1, vectorModel))
@@ -106,7 +106,7 @@ func testVector(t *testing.T, setup setup) {
 	t.Run("AVectorNeedsItsMemory", func(t *testing.T) {
 		s := setup(t)
 		err := s.Run(t.Context(), func(ctx context.Context) error {
-			return s.PutMemoryVectors(ctx, "wsp_a", []*memory.VectorRow{{MemoryID: "mem_001", Subject: named(1), Revision: 1, Model: vectorModel}})
+			return s.Memories.PutMemoryVectors(ctx, "wsp_a", []*memory.VectorRow{{MemoryID: "mem_001", Subject: named(1), Revision: 1, Model: vectorModel}})
 		})
 		if err == nil {
 			t.Error("a vector of no memory was stored")
@@ -119,7 +119,7 @@ func testVector(t *testing.T, setup setup) {
 		writeMemories(t, s, "wsp_b", memoryRow(1, 9))
 		want := func(model string, after byte, limit int, subjects ...byte) {
 			t.Helper()
-			list, err := s.SubjectsToEmbed(t.Context(), "wsp_a", model, named(after), limit)
+			list, err := s.Memories.SubjectsToEmbed(t.Context(), "wsp_a", model, named(after), limit)
 			noError(t, err)
 			var hashes []memory.Hash
 			for _, n := range subjects {
@@ -131,7 +131,7 @@ func testVector(t *testing.T, setup setup) {
 		}
 		progress := func(want memory.EmbeddingProgress) {
 			t.Helper()
-			got, err := s.EmbeddingProgress(t.Context(), "wsp_a", vectorModel)
+			got, err := s.Memories.EmbeddingProgress(t.Context(), "wsp_a", vectorModel)
 			noError(t, err)
 			if got != want {
 				t.Errorf("the progress is %+v, want %+v", got, want)
@@ -140,9 +140,9 @@ func testVector(t *testing.T, setup setup) {
 		embedded := func(subject byte, change int64) {
 			t.Helper()
 			noError(t, s.Run(t.Context(), func(ctx context.Context) error {
-				return s.SetEmbedded(ctx, "wsp_a", named(subject), change, vectorModel)
+				return s.Memories.SetEmbedded(ctx, "wsp_a", named(subject), change, vectorModel)
 			}))
-			if got, err := s.Embedded(t.Context(), "wsp_a", named(subject), vectorModel); err != nil || got != change {
+			if got, err := s.Memories.Embedded(t.Context(), "wsp_a", named(subject), vectorModel); err != nil || got != change {
 				t.Errorf("embedded up to %d, %v, want %d", got, err, change)
 			}
 		}
@@ -158,7 +158,7 @@ func testVector(t *testing.T, setup setup) {
 		progress(memory.EmbeddingProgress{Subjects: 3, Memories: 4, WaitingSubjects: 1, WaitingMemories: 1})
 		want("other/3", 0, 10, 1, 2, 3)
 		for _, subject := range []byte{1, 2} {
-			if got, err := s.Embedded(t.Context(), "wsp_a", named(subject), "other/3"); err != nil || got != -1 {
+			if got, err := s.Memories.Embedded(t.Context(), "wsp_a", named(subject), "other/3"); err != nil || got != -1 {
 				t.Errorf("embedded up to %d, %v, by another model", got, err)
 			}
 		}
@@ -183,20 +183,20 @@ func testVector(t *testing.T, setup setup) {
 			{20001, "wsp_a", 1, 0, 0, 0},
 			{20040, "wsp_a", 1, 1, 0, 0},
 		} {
-			got, err := s.CountEmbedded(t.Context(), step.day, step.workspaceID, func(texts, own int64) (int64, int64) {
+			got, err := s.Memories.CountEmbedded(t.Context(), step.day, step.workspaceID, func(texts, own int64) (int64, int64) {
 				if texts != step.wantTexts || own != step.wantOwn {
 					t.Errorf("%+v: %d texts were counted, %d as its own", step, texts, own)
 				}
 				return step.granted, step.own
 			})
 			noError(t, err)
-			total, err := s.EmbeddedOn(t.Context(), step.day)
+			total, err := s.Memories.EmbeddedOn(t.Context(), step.day)
 			noError(t, err)
 			if got != step.granted || total != step.wantTexts+step.granted {
 				t.Errorf("%+v: counted %v, now %d", step, got, total)
 			}
 		}
-		if old, err := s.EmbeddedOn(t.Context(), 20001); err != nil || old != 0 {
+		if old, err := s.Memories.EmbeddedOn(t.Context(), 20001); err != nil || old != 0 {
 			t.Errorf("the number of an old day is %d, %v", old, err)
 		}
 	})
@@ -207,7 +207,7 @@ func testVector(t *testing.T, setup setup) {
 		for range 8 {
 			counting.Go(func() {
 				for range 5 {
-					_, err := s.CountEmbedded(t.Context(), 20000, "wsp_a", func(texts, _ int64) (int64, int64) {
+					_, err := s.Memories.CountEmbedded(t.Context(), 20000, "wsp_a", func(texts, _ int64) (int64, int64) {
 						n := min(3, 50-texts)
 						return n, n
 					})
@@ -218,7 +218,7 @@ func testVector(t *testing.T, setup setup) {
 			})
 		}
 		counting.Wait()
-		if total, err := s.EmbeddedOn(t.Context(), 20000); err != nil || total != 50 {
+		if total, err := s.Memories.EmbeddedOn(t.Context(), 20000); err != nil || total != 50 {
 			t.Errorf("%d texts are counted, %v", total, err)
 		}
 	})

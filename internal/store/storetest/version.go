@@ -2,10 +2,7 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,24 +28,24 @@ func testVersion(t *testing.T, setup setup) {
 			},
 			{Number: 2, Since: epoch, Revision: 1},
 		}
-		noError(t, s.KeepVersion(t.Context(), &want[1]))
-		noError(t, s.KeepVersion(t.Context(), &want[0]))
+		noError(t, s.Versions.KeepVersion(t.Context(), &want[1]))
+		noError(t, s.Versions.KeepVersion(t.Context(), &want[0]))
 		wantVersions(t, s, want)
 
 		changed := want[1]
 		changed.AnnouncedAt, changed.SunsetAt, changed.Revision = epoch, after(time.Hour), 2
-		noError(t, s.KeepVersion(t.Context(), &changed))
+		noError(t, s.Versions.KeepVersion(t.Context(), &changed))
 		wantVersions(t, s, []lifecycle.Version{want[0], changed})
 	})
 
 	t.Run("AVersionIsChangedFromTheRevisionThatWasRead", func(t *testing.T) {
 		s := setup(t)
 		v := lifecycle.Version{Number: 2, Since: epoch, Revision: 1}
-		noError(t, s.KeepVersion(t.Context(), &v))
+		noError(t, s.Versions.KeepVersion(t.Context(), &v))
 		for _, revision := range []int64{1, 3} {
 			stale := v
 			stale.Revision = revision
-			wantProblem(t, s.KeepVersion(t.Context(), &stale), problem.Mismatch, problem.CodeRevisionMismatch)
+			wantProblem(t, s.Versions.KeepVersion(t.Context(), &stale), problem.Mismatch, problem.CodeRevisionMismatch)
 		}
 		wantVersions(t, s, []lifecycle.Version{v})
 	})
@@ -57,7 +54,7 @@ func testVersion(t *testing.T, setup setup) {
 		s := setup(t)
 		keep := func(key string, until, now time.Time) {
 			t.Helper()
-			noError(t, s.KeepRehearsal(t.Context(), &lifecycle.Rehearsal{Version: 1, KeyID: key, WorkspaceID: "wsp_a", Until: until}, now))
+			noError(t, s.Versions.KeepRehearsal(t.Context(), &lifecycle.Rehearsal{Version: 1, KeyID: key, WorkspaceID: "wsp_a", Until: until}, now))
 		}
 		keep("key_a", after(time.Hour), epoch)
 		keep("key_b", after(time.Minute), epoch)
@@ -70,18 +67,18 @@ func testVersion(t *testing.T, setup setup) {
 	t.Run("AVersionComesBackWithItsChecksAndItsLastNotice", func(t *testing.T) {
 		s := setup(t)
 		v := lifecycle.Version{Number: 1, Since: epoch, AnnouncedAt: epoch, SunsetAt: after(time.Hour), Revision: 1}
-		noError(t, s.KeepVersion(t.Context(), &v))
+		noError(t, s.Versions.KeepVersion(t.Context(), &v))
 		check := lifecycle.Check{
 			Version: 1, SunsetAt: v.SunsetAt, At: after(time.Minute), Verdict: lifecycle.Extended, NewSunsetAt: after(2 * time.Hour),
 			Traffic:    lifecycle.Traffic{From: epoch, Days: 14, Requests: 1, AllRequests: 2, Keys: 3, ActiveKeys: 4},
 			Thresholds: lifecycle.Thresholds{Days: 5, Percent: 6, Keys: 7, KeysPercent: 8, KeyRequests: 9, KeyDays: 10},
 		}
-		wantAdded(t, true)(s.AddCheck(t.Context(), &check))
+		wantAdded(t, true)(s.Versions.AddCheck(t.Context(), &check))
 		again := check
 		again.Verdict = lifecycle.Kept
-		wantAdded(t, false)(s.AddCheck(t.Context(), &again)) // of the same version and date
+		wantAdded(t, false)(s.Versions.AddCheck(t.Context(), &again)) // of the same version and date
 		for _, days := range []int{30, 14, 30} {
-			wantAdded(t, days == 14 || v.NoticeDays == 0)(s.AddNotice(t.Context(), 1, v.SunsetAt, days, after(time.Minute)))
+			wantAdded(t, days == 14 || v.NoticeDays == 0)(s.Versions.AddNotice(t.Context(), 1, v.SunsetAt, days, after(time.Minute)))
 			v.NoticeDays = days
 		}
 		v.Checks, v.Checked, v.NoticeDays = []lifecycle.Check{check}, true, 14
@@ -89,7 +86,7 @@ func testVersion(t *testing.T, setup setup) {
 
 		moved := v
 		moved.SunsetAt, moved.Revision = check.NewSunsetAt, 2
-		noError(t, s.KeepVersion(t.Context(), &moved))
+		noError(t, s.Versions.KeepVersion(t.Context(), &moved))
 		moved.Checked, moved.NoticeDays = false, 0 // both were about the old date
 		wantVersions(t, s, []lifecycle.Version{moved})
 	})
@@ -102,7 +99,7 @@ func testVersion(t *testing.T, setup setup) {
 		var added atomic.Int32
 		for range 4 {
 			all.Go(func() {
-				ok, err := s.AddTransition(t.Context(), first, after(time.Minute))
+				ok, err := s.Versions.AddTransition(t.Context(), first, after(time.Minute))
 				if err != nil {
 					t.Error(err)
 				}
@@ -115,8 +112,8 @@ func testVersion(t *testing.T, setup setup) {
 		if added.Load() != 1 {
 			t.Errorf("it was added %d times", added.Load())
 		}
-		wantAdded(t, true)(s.AddTransition(t.Context(), next, after(time.Hour)))
-		got, err := s.Transitions(t.Context())
+		wantAdded(t, true)(s.Versions.AddTransition(t.Context(), next, after(time.Hour)))
+		got, err := s.Versions.Transitions(t.Context())
 		if diff := cmp.Diff([]lifecycle.Transition{first, next}, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -129,21 +126,21 @@ func testVersion(t *testing.T, setup setup) {
 			registry, err := lifecycle.New(lifecycle.First())
 			noError(t, err)
 			service := lifecycle.NewService(lifecycle.Options{
-				Store: s, History: s, Units: s, Registry: registry, Audit: &audittest.Recorder{}, Events: event.Discard{}, Newest: 2,
+				Store: s.Versions, History: s.Versions, Units: s, Registry: registry, Audit: &audittest.Recorder{}, Events: event.Discard{}, Newest: 2,
 				Thresholds: lifecycle.Thresholds{Days: 14, Percent: 1, Keys: 5, KeysPercent: 2, KeyRequests: 10, KeyDays: 3},
 				EachUse: func(_ context.Context, from, _ time.Time, fn func(lifecycle.Use)) error {
 					fn(lifecycle.Use{At: from, KeyID: "key_a", Version: 1, Route: "/api/v1/search", Requests: 1})
 					return nil
 				},
 				Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
-				Callers: lifecycle.NewCallers(s, func() time.Time { return now }, slog.New(slog.DiscardHandler)),
+				Callers: lifecycle.NewCallers(nil, func() time.Time { return now }, slog.New(slog.DiscardHandler)),
 			})
 			noError(t, service.Load(t.Context()))
 			return service
 		}
 		_, err := newService().Release(t.Context(), &auth.Principal{Kind: auth.Local}, lifecycle.Release{Number: 2})
 		noError(t, err)
-		released, err := s.Versions(t.Context())
+		released, err := s.Versions.Versions(t.Context())
 		noError(t, err)
 		now = released[0].CheckAt()
 		services := []*lifecycle.Service{newService(), newService(), newService(), newService()}
@@ -156,7 +153,7 @@ func testVersion(t *testing.T, setup setup) {
 			})
 		}
 		all.Wait()
-		list, err := s.Versions(t.Context())
+		list, err := s.Versions.Versions(t.Context())
 		noError(t, err)
 		want := lifecycle.AddMonths(released[0].SunsetAt, 3)
 		if v := list[0]; len(v.Checks) != 1 || !v.SunsetAt.Equal(want) || v.Revision != released[0].Revision+1 {
@@ -173,20 +170,20 @@ func testVersion(t *testing.T, setup setup) {
 		s := setup(t)
 		day := func(n int) time.Time { return epoch.Truncate(24*time.Hour).AddDate(0, 0, n) }
 		for _, n := range []int{3, 1, 2, 2} {
-			noError(t, s.AddServiceDay(t.Context(), day(n)))
+			noError(t, s.Versions.AddServiceDay(t.Context(), day(n)))
 		}
 		wantDays := func(max int, want ...time.Time) {
 			t.Helper()
-			got, err := s.ServiceDays(t.Context(), max)
+			got, err := s.Versions.ServiceDays(t.Context(), max)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		}
 		wantDays(2, day(3), day(2))
 		for n := range lifecycle.MaxDays {
-			noError(t, s.AddServiceDay(t.Context(), day(100+n)))
+			noError(t, s.Versions.AddServiceDay(t.Context(), day(100+n)))
 		}
-		got, err := s.ServiceDays(t.Context(), 1000)
+		got, err := s.Versions.ServiceDays(t.Context(), 1000)
 		if err != nil || len(got) != lifecycle.MaxDays || !got[0].Equal(day(99+lifecycle.MaxDays)) {
 			t.Errorf("%d days are kept: %v, %v", len(got), got, err)
 		}
@@ -195,116 +192,13 @@ func testVersion(t *testing.T, setup setup) {
 	t.Run("AKeysWorkspaceIsFound", func(t *testing.T) {
 		s := setup(t)
 		newWorkspace(t, s, "wsp_a")
-		noError(t, s.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
-		got, err := s.WorkspaceOfAPIKey(t.Context(), "key_a")
+		noError(t, s.APIKeys.CreateAPIKey(t.Context(), newKey("key_a", "wsp_a", 1), nil))
+		got, err := s.Versions.WorkspaceOfAPIKey(t.Context(), "key_a")
 		if err != nil || got != "wsp_a" {
 			t.Errorf("got %q, %v", got, err)
 		}
-		_, err = s.WorkspaceOfAPIKey(t.Context(), "key_b")
+		_, err = s.Versions.WorkspaceOfAPIKey(t.Context(), "key_b")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
-	})
-
-	t.Run("CallersAreListedByWorkspaceCallerRouteAndClient", func(t *testing.T) {
-		s := setup(t)
-		add := func(at time.Time, list ...lifecycle.Caller) {
-			t.Helper()
-			for i := range list {
-				list[i].LastAt = at
-			}
-			noError(t, s.AddCallers(t.Context(), list, 10))
-		}
-		a := lifecycle.Caller{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /a", Client: "curl/8"}
-		b, c, d, other := a, a, a, a
-		b.Client, c.CallerID, d.WorkspaceID, other.Version = "wget/1", "usr_a", "wsp_b", 2
-		add(after(time.Minute), d, c, b, a, other)
-		add(after(time.Hour), a)
-		add(epoch, b) // an older time changes nothing
-		a.LastAt, b.LastAt, c.LastAt, d.LastAt = after(time.Hour), after(time.Minute), after(time.Minute), after(time.Minute)
-
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9}, a, b, c, d)
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 2}, a, b)
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9, After: &b}, c, d)
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9, WorkspaceID: "wsp_b"}, d)
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9, From: after(time.Hour)}, a)
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 3, Limit: 9})
-		noError(t, s.PruneCallers(t.Context(), after(time.Hour)))
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9}, a)
-	})
-
-	t.Run("ManyCallersAreAddedAtOnce", func(t *testing.T) {
-		s := setup(t)
-		var many []lifecycle.Caller
-		for i := range 700 {
-			many = append(many, lifecycle.Caller{
-				Version: 1 + i%2, WorkspaceID: fmt.Sprint("wsp_", i%3), CallerID: fmt.Sprintf("key_%03d", i/5),
-				Route: "GET /a", Client: fmt.Sprintf("made/%d", i%50), LastAt: after(time.Duration(i) * time.Second),
-			})
-		}
-		var all sync.WaitGroup
-		for range 4 {
-			mixed := slices.Clone(many)
-			rand.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
-			all.Go(func() {
-				if err := s.AddCallers(t.Context(), mixed, 100); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		found := map[lifecycle.Caller]bool{}
-		for version := 1; version <= 2; version++ {
-			list, err := s.Callers(t.Context(), lifecycle.CallerQuery{Version: version, Limit: 1_000})
-			noError(t, err)
-			for _, c := range list {
-				found[c] = true
-			}
-		}
-		for _, c := range many {
-			if !found[c] {
-				t.Fatalf("%+v is missing", c)
-			}
-		}
-		if len(found) != len(many) {
-			t.Errorf("%d callers, want %d", len(found), len(many))
-		}
-		// The clients beyond the limit become one, with their latest time.
-		var crowd []lifecycle.Caller
-		for i := range 9 {
-			crowd = append(crowd, lifecycle.Caller{
-				Version: 3, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /a", Client: fmt.Sprintf("made/%d", i), LastAt: after(time.Duration(i) * time.Second),
-			})
-		}
-		noError(t, s.AddCallers(t.Context(), crowd, 2))
-		other := crowd[8]
-		other.Client = lifecycle.ManyClients
-		wantCallers(t, s, lifecycle.CallerQuery{Version: 3, Limit: 9}, crowd[0], crowd[1], other)
-	})
-
-	t.Run("ACallerHasOnlySoManyClients", func(t *testing.T) {
-		s := setup(t)
-		for i := range 20 {
-			noError(t, s.AddCallers(t.Context(), []lifecycle.Caller{
-				{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /a", Client: fmt.Sprintf("made/%02d", i), LastAt: epoch},
-				{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_b", Route: "GET /a", Client: "curl/8", LastAt: epoch},
-			}, 3))
-		}
-		// A client that has an entry of its own also gets one on another route.
-		noError(t, s.AddCallers(t.Context(), []lifecycle.Caller{
-			{Version: 1, WorkspaceID: "wsp_a", CallerID: "key_a", Route: "GET /b", Client: "made/01", LastAt: epoch},
-		}, 3))
-		list, err := s.Callers(t.Context(), lifecycle.CallerQuery{Version: 1, Limit: 99})
-		noError(t, err)
-		var got []string
-		for _, c := range list {
-			got = append(got, c.CallerID+" "+c.Route+" "+c.Client)
-		}
-		want := []string{
-			"key_a GET /a made/00", "key_a GET /a made/01", "key_a GET /a made/02", "key_a GET /a other",
-			"key_a GET /b made/01", "key_b GET /a curl/8",
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
 	})
 }
 
@@ -320,7 +214,7 @@ func wantAdded(t *testing.T, want bool) func(added bool, err error) {
 
 func wantVersions(t *testing.T, s *store.Store, want []lifecycle.Version) {
 	t.Helper()
-	got, err := s.Versions(context.WithoutCancel(t.Context()))
+	got, err := s.Versions.Versions(context.WithoutCancel(t.Context()))
 	noError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
@@ -329,7 +223,7 @@ func wantVersions(t *testing.T, s *store.Store, want []lifecycle.Version) {
 
 func wantRehearsals(t *testing.T, s *store.Store, want map[string]time.Time) {
 	t.Helper()
-	list, err := s.Rehearsals(t.Context())
+	list, err := s.Versions.Rehearsals(t.Context())
 	noError(t, err)
 	got := map[string]time.Time{}
 	for _, r := range list {
@@ -337,14 +231,5 @@ func wantRehearsals(t *testing.T, s *store.Store, want map[string]time.Time) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rehearsals (-want +got):\n%s", diff)
-	}
-}
-
-func wantCallers(t *testing.T, s *store.Store, q lifecycle.CallerQuery, want ...lifecycle.Caller) {
-	t.Helper()
-	got, err := s.Callers(t.Context(), q)
-	noError(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("callers of %+v (-want +got):\n%s", q, diff)
 	}
 }

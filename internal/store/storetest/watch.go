@@ -60,14 +60,14 @@ func testWatch(t *testing.T, open func(t *testing.T) store.Engine) {
 		t.Parallel()
 		w := &witness{}
 		s := store.New(store.Observe(open(t), w.observer()))
-		_, err := s.Backlog(t.Context(), 1)
+		_, err := s.Events.Backlog(t.Context(), 1)
 		noError(t, err)
 		if got, want := w.take(), "main:SELECT:false done"; got != want {
 			t.Errorf("a read outside a transaction: saw %q, want %q", got, want)
 		}
 		noError(t, s.Run(t.Context(), func(ctx context.Context) error {
 			return s.Run(ctx, func(ctx context.Context) error { // joins the transaction
-				_, err := s.Backlog(ctx, 1)
+				_, err := s.Events.Backlog(ctx, 1)
 				return err
 			})
 		}))
@@ -82,7 +82,7 @@ func testWatch(t *testing.T, open func(t *testing.T) store.Engine) {
 			t.Errorf("a failed transaction: saw %q, want %q", got, want)
 		}
 		newWorkspace(t, s, "wsp_a")
-		if _, err := s.ListWebhooks(t.Context(), "wsp_a", "", 10); err != nil {
+		if _, err := s.Events.ListWebhooks(t.Context(), "wsp_a", "", 10); err != nil {
 			t.Fatal(err)
 		}
 		if w.open != 0 {

@@ -127,7 +127,7 @@ func TestBulksReportEverythingOnce(t *testing.T) {
 		bulk := event.NewBulk(d.Outbox, event.MemoryImported, "wsp_a")
 		want, got, next := []string{}, []string{}, 0
 		send := func() {
-			_, list, err := d.store.ClaimDeliveries(context.Background(), w.ID, fmt.Sprint(round), d.now(), d.now().Add(time.Hour), 100)
+			_, list, err := d.store.Events.ClaimDeliveries(context.Background(), w.ID, fmt.Sprint(round), d.now(), d.now().Add(time.Hour), 100)
 			noError2(t, err)
 			for i := range list {
 				var body struct{ Data said }
@@ -137,7 +137,7 @@ func TestBulksReportEverythingOnce(t *testing.T) {
 				}
 				got = append(got, body.Data.MemoryIDs...)
 				list[i].State, list[i].DueAt = event.Delivered, nil
-				_, err := d.store.SaveDelivery(context.Background(), &list[i], fmt.Sprint(round))
+				_, err := d.store.Events.SaveDelivery(context.Background(), &list[i], fmt.Sprint(round))
 				noError2(t, err)
 			}
 		}

@@ -60,7 +60,7 @@ func (d *desk) deliverer(send event.Sender) *event.Deliverer {
 		send = sender.New(sender.Options{AllowPrivate: true, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	}
 	return event.NewDeliverer(event.DelivererOptions{
-		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: d.sealer, Sender: send, LogDays: 30,
+		Store: d.store.Events, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: d.sealer, Sender: send, LogDays: 30,
 		Jitter: func() float64 { return 0 }, Now: d.now, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -198,7 +198,7 @@ func TestDeliveryOfADeadProcessIsTakenOver(t *testing.T) {
 	d, r := newDesk(t, false), newReceiver(t)
 	w := d.create(t, event.Draft{URL: r.URL})
 	noError(t, d.Record(t.Context(), created("wsp_a")))
-	_, list, err := d.store.ClaimDeliveries(t.Context(), w.ID, "dead", noon, noon.Add(claimFor), 10)
+	_, list, err := d.store.Events.ClaimDeliveries(t.Context(), w.ID, "dead", noon, noon.Add(claimFor), 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("claimed %d, %v", len(list), err)
 	}
@@ -217,7 +217,7 @@ func TestDeliveryOfADeadProcessIsTakenOver(t *testing.T) {
 		t.Error(diff)
 	}
 	late := list[0] // what the process wanted to store
-	if saved, err := d.store.SaveDelivery(t.Context(), &late, "dead"); err != nil || saved {
+	if saved, err := d.store.Events.SaveDelivery(t.Context(), &late, "dead"); err != nil || saved {
 		t.Errorf("the dead process stored its result: %v, %v", saved, err)
 	}
 }

@@ -84,7 +84,7 @@ func settle(t *testing.T, d *desk, one *event.Deliverer, waiting func() int) {
 
 func (d *desk) workspace(t *testing.T, id string, hosts ...string) {
 	t.Helper()
-	noError(t, d.store.CreateWorkspace(t.Context(), &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: noon, Revision: 1}))
+	noError(t, d.store.Accounts.CreateWorkspace(t.Context(), &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: noon, Revision: 1}))
 	for _, host := range hosts {
 		_, err := d.Create(t.Context(), of(id), event.Draft{URL: "https://" + host, Types: []event.Type{event.APIKeyCreated}})
 		noError(t, err)
@@ -163,7 +163,7 @@ func TestDeadReceiversDelayNobodyElse(t *testing.T) {
 			}
 		}
 		got = append(got, quick)
-		due, err := d.store.DueWebhooks(t.Context(), d.now(), 100)
+		due, err := d.store.Events.DueWebhooks(t.Context(), d.now(), 100)
 		noError(t, err)
 		if len(due) != 0 {
 			t.Errorf("%d webhooks are in the query that are paused", len(due))

@@ -57,7 +57,7 @@ func TestEventReachesWebhooksThatWantIt(t *testing.T) {
 	all := b.subscribe(t, "wsp_a")
 	some := b.subscribe(t, "wsp_a", event.VersionSunset)
 	other := b.subscribe(t, "wsp_b", event.VersionSunset, event.APIKeyCreated)
-	noError(t, b.store.Run(t.Context(), func(ctx context.Context) error { return b.store.SetInterest(ctx, "wsp_a", event.AllTypes, noon) }))
+	noError(t, b.store.Run(t.Context(), func(ctx context.Context) error { return b.store.Events.SetInterest(ctx, "wsp_a", event.AllTypes, noon) }))
 	noError(t, b.interests.Load(t.Context()))
 	noError(t, b.Record(t.Context(), created("wsp_a")))
 	noError(t, b.Record(t.Context(), event.Event{Type: event.VersionSunset, Data: map[string]any{"version": "1"}}))
@@ -89,9 +89,9 @@ func TestStaleProcessAsksTheDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	fresh := true
-	interests := event.NewInterests(b.store.Interests, func() bool { return fresh })
+	interests := event.NewInterests(b.store.Events.Interests, func() bool { return fresh })
 	noError(t, interests.Load(t.Context()))
-	outbox := event.NewOutbox(event.OutboxOptions{Store: b.store, Units: b.store, Interests: interests, Random: rand.Reader, Now: b.now})
+	outbox := event.NewOutbox(event.OutboxOptions{Store: b.store.Events, Units: b.store, Interests: interests, Random: rand.Reader, Now: b.now})
 	hook := b.subscribe(t, "wsp_a", event.APIKeyCreated)
 	for want, now := range []bool{true, false} { // nothing while fresh, because nothing has told this process
 		fresh = now

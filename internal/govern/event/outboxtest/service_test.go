@@ -31,7 +31,7 @@ func newDesk(t *testing.T, shared bool) *desk {
 	noError(t, err)
 	d := &desk{bundle: setup(t), sealer: sealer}
 	d.Service = event.NewService(event.Options{
-		Store: d.store, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: sealer, Shared: shared,
+		Store: d.store.Events, Units: d.store, Interests: d.interests, Audit: &d.log, Events: d.Outbox, Sealer: sealer, Shared: shared,
 		Wait:   func(_ context.Context, w time.Duration) error { d.waits = append(d.waits, w); return nil },
 		Random: rand.Reader, Now: d.now,
 	})
@@ -75,7 +75,7 @@ func TestTargetIsEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, false)
 	w := d.create(t, hook)
-	stored, err := d.store.Webhook(t.Context(), "wsp_a", w.ID)
+	stored, err := d.store.Events.Webhook(t.Context(), "wsp_a", w.ID)
 	noError(t, err)
 	for _, text := range []string{"canary", "whsec_", w.Secret} {
 		if bytes.Contains(stored.Sealed, []byte(text)) {
@@ -224,8 +224,8 @@ func TestRotationKeepsTheOldSecretForItsGrace(t *testing.T) {
 func TestOtherProcessesKnowAWebhookBeforeItExists(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
-	other := event.NewInterests(d.store.Interests, nil) // of another process, which reads what is committed
-	outbox := event.NewOutbox(event.OutboxOptions{Store: d.store, Units: d.store, Interests: other, Random: rand.Reader, Now: d.now})
+	other := event.NewInterests(d.store.Events.Interests, nil) // of another process, which reads what is committed
+	outbox := event.NewOutbox(event.OutboxOptions{Store: d.store.Events, Units: d.store, Interests: other, Random: rand.Reader, Now: d.now})
 	draft := hook
 	noError(t, d.Prepare(t.Context(), of("wsp_a"), &draft))
 	if len(d.waits) != 1 || d.waits[0] <= event.Settle {

@@ -48,12 +48,12 @@ func setup(t testing.TB) *bundle {
 	}
 	t.Cleanup(func() { engine.Close() })
 	b := &bundle{store: store.New(engine), at: noon}
-	b.interests = event.NewInterests(b.store.Interests, nil)
+	b.interests = event.NewInterests(b.store.Events.Interests, nil)
 	b.Outbox = event.NewOutbox(event.OutboxOptions{
-		Store: b.store, Units: b.store, Interests: b.interests, Added: func() { b.added++ }, Random: rand.Reader, Now: b.now,
+		Store: b.store.Events, Units: b.store, Interests: b.interests, Added: func() { b.added++ }, Random: rand.Reader, Now: b.now,
 	})
 	for _, id := range []string{"wsp_a", "wsp_b"} {
-		err := b.store.CreateWorkspace(t.Context(), &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: noon, Revision: 1})
+		err := b.store.Accounts.CreateWorkspace(t.Context(), &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: noon, Revision: 1})
 		noError(t, err)
 	}
 	return b
@@ -64,7 +64,7 @@ func (b *bundle) subscribe(t testing.TB, workspaceID string, types ...event.Type
 	t.Helper()
 	id = fmt.Sprintf("whk_%s_%d", workspaceID, len(types))
 	noError(t, b.store.Run(t.Context(), func(ctx context.Context) error {
-		err := b.store.CreateWebhook(ctx, &event.Webhook{
+		err := b.store.Events.CreateWebhook(ctx, &event.Webhook{
 			ID: id, WorkspaceID: workspaceID, Types: types, Sealed: []byte{}, CreatedAt: noon, UpdatedAt: noon, Revision: 1,
 		}, 10)
 		if err != nil {
@@ -74,17 +74,17 @@ func (b *bundle) subscribe(t testing.TB, workspaceID string, types ...event.Type
 		if len(types) == 0 {
 			interest = event.AllTypes
 		}
-		if _, _, err := b.store.HoldInterest(ctx, workspaceID); err != nil {
+		if _, _, err := b.store.Events.HoldInterest(ctx, workspaceID); err != nil {
 			return err
 		}
-		return b.store.SetInterest(ctx, workspaceID, interest, noon)
+		return b.store.Events.SetInterest(ctx, workspaceID, interest, noon)
 	}))
 	return id
 }
 
 func (b *bundle) deliveries(t testing.TB, webhookID string) []event.Delivery {
 	t.Helper()
-	list, err := b.store.ListDeliveries(t.Context(), webhookID, event.DeliveryFilter{Limit: 100})
+	list, err := b.store.Events.ListDeliveries(t.Context(), webhookID, event.DeliveryFilter{Limit: 100})
 	noError(t, err)
 	return list
 }

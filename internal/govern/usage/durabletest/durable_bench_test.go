@@ -52,7 +52,7 @@ func benchmarkFlush(b *testing.B, open opener, cells, routes int) {
 	s, end := open(b)
 	defer end()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	second := newSecond(s, cells, routes)
+	second := newSecond(s.Counters, cells, routes)
 	random := rand.New(rand.NewPCG(1, 1))
 	n := 0
 	var cpu time.Duration
@@ -69,7 +69,7 @@ func benchmarkFlush(b *testing.B, open opener, cells, routes int) {
 		cpu += cpuTime(b) - before
 	}
 	var bytes, rows int64
-	err := s.EachCell(b.Context(), usage.CellQuery{From: at, To: at.Add(24 * time.Hour), Step: time.Minute}, func(c *usage.Cell) error {
+	err := s.Counters.EachCell(b.Context(), usage.CellQuery{From: at, To: at.Add(24 * time.Hour), Step: time.Minute}, func(c *usage.Cell) error {
 		bytes, rows = bytes+int64(len(c.Latency.AppendJSON(nil))), rows+1
 		return nil
 	})
@@ -138,7 +138,7 @@ func BenchmarkWritesDuringFlushes(b *testing.B) {
 				defer stop()
 				var flushing sync.WaitGroup
 				if series > 0 {
-					counts := newSecond(s, series, 20)
+					counts := newSecond(s.Counters, series, 20)
 					flushing.Go(func() {
 						random := rand.New(rand.NewPCG(1, 1))
 						for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
@@ -154,7 +154,7 @@ func BenchmarkWritesDuringFlushes(b *testing.B) {
 				prefix := fmt.Sprintf("wsp_%s_%d_%d", c.engine, series, time.Now().UnixNano())
 				for n := 0; ctx.Err() == nil; n++ {
 					began := time.Now()
-					if err := s.CreateWorkspace(context.WithoutCancel(ctx), &account.Workspace{ID: fmt.Sprint(prefix, n), Name: "x", Tier: "free", CreatedAt: began, Revision: 1}); err != nil {
+					if err := s.main.Accounts.CreateWorkspace(context.WithoutCancel(ctx), &account.Workspace{ID: fmt.Sprint(prefix, n), Name: "x", Tier: "free", CreatedAt: began, Revision: 1}); err != nil {
 						b.Fatal(err)
 					}
 					all = append(all, time.Since(began))
@@ -193,12 +193,12 @@ func BenchmarkReadCells(b *testing.B) {
 					cells = append(cells, cell)
 				}
 			}
-			if _, err := s.AddUsage(b.Context(), usage.Delta{Cells: cells}); err != nil {
+			if _, err := s.Counters.AddUsage(b.Context(), usage.Delta{Cells: cells}); err != nil {
 				b.Fatal(err)
 			}
 		}
 		midnight := first.Truncate(24 * time.Hour)
-		if err := s.RollUpUsage(b.Context()); err != nil {
+		if err := s.Counters.RollUpUsage(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		for _, read := range []struct {
@@ -217,7 +217,7 @@ func BenchmarkReadCells(b *testing.B) {
 				for b.Loop() {
 					groups := map[string]*usage.Histogram{}
 					var n int64
-					err := s.EachCell(b.Context(), q, func(c *usage.Cell) error {
+					err := s.Counters.EachCell(b.Context(), q, func(c *usage.Cell) error {
 						g := groups[read.groupBy(c)]
 						if g == nil {
 							g = &usage.Histogram{}
@@ -255,7 +255,7 @@ func BenchmarkRollUp(b *testing.B) {
 			s, end := c.open(b)
 			defer end()
 			start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-			counts := newSecond(s, 2_000, 20)
+			counts := newSecond(s.Counters, 2_000, 20)
 			random := rand.New(rand.NewPCG(1, 1))
 			var longest, all []time.Duration
 			for n := 0; b.Loop(); n++ {
@@ -269,7 +269,7 @@ func BenchmarkRollUp(b *testing.B) {
 				}
 				timed.runs = nil
 				b.StartTimer()
-				if err := s.RollUpUsage(b.Context()); err != nil {
+				if err := s.Counters.RollUpUsage(b.Context()); err != nil {
 					b.Fatal(err)
 				}
 				b.StopTimer()
@@ -313,7 +313,7 @@ func BenchmarkRestore(b *testing.B) {
 	s, end := onSQLite(b.TempDir())(b)
 	defer end()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := usage.NewRecorder(s, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	r := usage.NewRecorder(s.Counters, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	const keys = 100_000
 	for i := range keys {
 		r.Record(usage.Event{Owner: r.Owner(workspace, fmt.Sprintf("key_%026d", i)), Status: 200, At: now, Charged: 1})

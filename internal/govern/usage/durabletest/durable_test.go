@@ -25,7 +25,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 	rapid.Check(t, func(t *rapid.T) {
 		last = last.AddDate(0, 3, 0) // each run uses different days
 		now := last
-		p, err := newParty(ctx, s, now)
+		p, err := newParty(ctx, s.Counters, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +40,10 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 					t.Fatal(err)
 				}
 				want := p.inMemory(now)
-				if got := inCells(ctx, t, s, now); !cmp.Equal(got, want) {
+				if got := inCells(ctx, t, s.Counters, now); !cmp.Equal(got, want) {
 					t.Fatalf("at %v the cells say %v, the counters %v", now, got, want)
 				}
-				got := inQuotas(ctx, t, s, now)
+				got := inQuotas(ctx, t, s.Counters, now)
 				if !cmp.Equal(got, want) {
 					t.Fatalf("at %v the quotas say %v, the counters %v", now, got, want)
 				}
@@ -53,7 +53,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 					t.Fatal(err)
 				}
 				before := p.inMemory(now)
-				if p, err = newParty(ctx, s, now); err != nil {
+				if p, err = newParty(ctx, s.Counters, now); err != nil {
 					t.Fatal(err)
 				}
 				if got := p.inMemory(now); !cmp.Equal(got, before) {
@@ -62,7 +62,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 			},
 			"roll up": func(t *rapid.T) {
 				// The counts of the last minutes are late if they were not flushed before.
-				if err := s.RollUpUsage(ctx); err != nil {
+				if err := s.Counters.RollUpUsage(ctx); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -75,7 +75,7 @@ func countersQuotasAndCellsAgree(t *testing.T, open opener) {
 				if r.Hours.Month() != now.Month() { // quotas are kept as long as hours, to the month
 					return
 				}
-				if err := s.PruneUsage(ctx, r); err != nil {
+				if err := s.Counters.PruneUsage(ctx, r); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -92,7 +92,7 @@ func countersAndQuotasAgreeAtMidnight(t *testing.T, open opener) {
 	s, end := open(t)
 	defer end()
 	midnight := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) // also the end of a month
-	p, err := newParty(t.Context(), s, midnight.Add(-time.Hour))
+	p, err := newParty(t.Context(), s.Counters, midnight.Add(-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,13 +112,13 @@ func countersAndQuotasAgreeAtMidnight(t *testing.T, open opener) {
 		t.Fatal(err)
 	}
 	want := p.inMemory(midnight)
-	if diff := cmp.Diff(want, inQuotas(t.Context(), t, s, midnight)); diff != "" {
+	if diff := cmp.Diff(want, inQuotas(t.Context(), t, s.Counters, midnight)); diff != "" {
 		t.Errorf("quotas of the new day (-counters +quotas):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, inCells(t.Context(), t, s, midnight)); diff != "" {
+	if diff := cmp.Diff(want, inCells(t.Context(), t, s.Counters, midnight)); diff != "" {
 		t.Errorf("cells of the new day (-counters +cells):\n%s", diff)
 	}
-	if before := inQuotas(t.Context(), t, s, midnight.Add(-time.Second)); !cmp.Equal(before, inCells(t.Context(), t, s, midnight.Add(-time.Second))) {
+	if before := inQuotas(t.Context(), t, s.Counters, midnight.Add(-time.Second)); !cmp.Equal(before, inCells(t.Context(), t, s.Counters, midnight.Add(-time.Second))) {
 		t.Errorf("quotas of the old day are %v, its cells differ", before)
 	}
 }
@@ -131,13 +131,13 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	s, end := open(t)
 	defer end()
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p, err := newParty(ctx, s, noon)
+	p, err := newParty(ctx, s.Counters, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	series := func(step time.Duration) []usage.Point {
 		t.Helper()
-		points, err := s.KeySeries(ctx, workspace, "key_a", noon, noon.Add(3*time.Hour), step)
+		points, err := s.Counters.KeySeries(ctx, workspace, "key_a", noon, noon.Add(3*time.Hour), step)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,12 +149,12 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	if err := p.recorder.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	minutes, hours, quotas := series(time.Minute), series(time.Hour), inQuotas(ctx, t, s, noon)
+	minutes, hours, quotas := series(time.Minute), series(time.Hour), inQuotas(ctx, t, s.Counters, noon)
 	if len(minutes) != 150 || len(hours) != 3 {
 		t.Fatalf("got %d minutes and %d hours", len(minutes), len(hours))
 	}
 	for range 2 {
-		if err := s.RollUpUsage(ctx); err != nil {
+		if err := s.Counters.RollUpUsage(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(hours, series(time.Hour)); diff != "" {
@@ -164,10 +164,10 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 			t.Errorf("minutes after the roll-up (-want +got):\n%s", diff)
 		}
 	}
-	if diff := cmp.Diff(quotas, inQuotas(ctx, t, s, noon)); diff != "" {
+	if diff := cmp.Diff(quotas, inQuotas(ctx, t, s.Counters, noon)); diff != "" {
 		t.Errorf("quotas after the roll-up (-want +got):\n%s", diff)
 	}
-	if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: noon.Add(5 * time.Hour), Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)}); err != nil {
+	if err := s.Counters.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: noon.Add(5 * time.Hour), Hours: noon.AddDate(0, 0, -90), Days: noon.AddDate(-2, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(hours, series(time.Hour)); diff != "" || len(series(time.Minute)) != 0 {
@@ -178,7 +178,7 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 	if err := p.recorder.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RollUpUsage(ctx); err != nil {
+	if err := s.Counters.RollUpUsage(ctx); err != nil {
 		t.Fatal(err)
 	}
 	first := series(time.Hour)[0]
@@ -190,10 +190,10 @@ func rollUpKeepsSumsAndLateMinutesJoin(t *testing.T, open opener) {
 		before time.Time
 		want   int
 	}{{time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), 2}, {time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), 0}} {
-		if err := s.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: c.before, Hours: c.before, Days: noon.AddDate(-2, 0, 0)}); err != nil {
+		if err := s.Counters.PruneUsage(ctx, usage.Retention{Now: noon, Minutes: c.before, Hours: c.before, Days: noon.AddDate(-2, 0, 0)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(inQuotas(ctx, t, s, noon)); got != c.want {
+		if got := len(inQuotas(ctx, t, s.Counters, noon)); got != c.want {
 			t.Errorf("after pruning before %v: %d owners have quotas of November, want %d", c.before, got, c.want)
 		}
 	}
@@ -207,7 +207,7 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	s, end := open(t)
 	defer end()
 	ctx, noon := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
+	r := usage.NewRecorder(s.Counters, time.Now, slog.New(slog.DiscardHandler))
 	const minutes = 60
 	owners := testtier.Rounds(350, 700) // of 60 cells each; 20,000 are moved by a transaction
 	for i := range owners {
@@ -219,12 +219,12 @@ func rollUpOfMoreThanOneTransactionKeepsSums(t *testing.T, open opener) {
 	if err := r.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RollUpUsage(ctx); err != nil {
+	if err := s.Counters.RollUpUsage(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want := []usage.Point{{At: noon, Requests: minutes, Charged: minutes}}
 	for i := range owners {
-		got, err := s.KeySeries(ctx, workspace, fmt.Sprintf("key_%d", i), noon, noon.Add(time.Hour), time.Hour)
+		got, err := s.Counters.KeySeries(ctx, workspace, fmt.Sprintf("key_%d", i), noon, noon.Add(time.Hour), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func lastUsesSurvive(t *testing.T, open opener) {
 	s, end := open(t)
 	defer end()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := usage.NewRecorder(s, time.Now, slog.New(slog.DiscardHandler))
+	r := usage.NewRecorder(s.Counters, time.Now, slog.New(slog.DiscardHandler))
 	older, newer, unused := r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_old1"), r.Secret(r.Owner("wsp_a", "key_a"), "kpsk_new1"), r.Secret(r.Owner("wsp_a", "key_b"), "kpsk_none")
 	r.Touch(older, noon)
 	r.Touch(newer, noon.Add(1234*time.Millisecond))
@@ -248,7 +248,7 @@ func lastUsesSurvive(t *testing.T, open opener) {
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.LastUses(t.Context(), []string{"key_a", "key_b"})
+	got, err := s.Counters.LastUses(t.Context(), []string{"key_a", "key_b"})
 	if err != nil {
 		t.Fatal(err)
 	}

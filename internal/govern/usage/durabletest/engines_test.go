@@ -10,6 +10,7 @@ import (
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
 	"keepsake/internal/store/sqlite"
+	usagestore "keepsake/internal/store/usage"
 	"keepsake/internal/testing/enginetest"
 	"keepsake/internal/testing/testtier"
 )
@@ -22,8 +23,14 @@ func TestMain(m *testing.M) {
 	enginetest.Main(m)
 }
 
-// opener opens a store, the same one each time.
-type opener func(t testing.TB) (s *store.Store, end func())
+// stores are the stores on one engine.
+type stores struct {
+	*usagestore.Store
+	main *store.Store
+}
+
+// opener opens stores, the same ones each time.
+type opener func(t testing.TB) (s *stores, end func())
 
 // onEachEngine runs fn on an empty store of each engine.
 func onEachEngine(t *testing.T, fn func(t *testing.T, open opener)) {
@@ -39,7 +46,7 @@ func onEachEngine(t *testing.T, fn func(t *testing.T, open opener)) {
 }
 
 func onSQLite(dir string) opener {
-	return func(t testing.TB) (*store.Store, func()) {
+	return func(t testing.TB) (*stores, func()) {
 		t.Helper()
 		engine, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir})
 		return opened(t, engine, err)
@@ -48,7 +55,7 @@ func onSQLite(dir string) opener {
 
 // onPostgres opens a database with long time-outs, for slow machines.
 func onPostgres(url string) opener {
-	return func(t testing.TB) (*store.Store, func()) {
+	return func(t testing.TB) (*stores, func()) {
 		t.Helper()
 		engine, err := postgres.Open(context.Background(), postgres.Options{
 			URL: url, Connect: time.Minute, Acquire: time.Minute, Statement: time.Minute, Lock: time.Minute,
@@ -72,7 +79,7 @@ var watched func(store.Engine) store.Engine
 func opened[E interface {
 	store.Engine
 	Close() error
-}](t testing.TB, engine E, err error) (*store.Store, func()) {
+}](t testing.TB, engine E, err error) (*stores, func()) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +88,7 @@ func opened[E interface {
 	if watched != nil {
 		used = watched(used)
 	}
-	return store.New(used), func() {
+	return &stores{usagestore.New(used), store.New(used)}, func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
 		}

@@ -56,14 +56,14 @@ func killedAgainAndAgain(t *testing.T, place string, now time.Time) {
 		func() {
 			s, end := openerOf(place)(t)
 			defer end()
-			quotas := inQuotas(t.Context(), t, s, now)
-			if diff := cmp.Diff(inCells(t.Context(), t, s, now), quotas); diff != "" {
+			quotas := inQuotas(t.Context(), t, s.Counters, now)
+			if diff := cmp.Diff(inCells(t.Context(), t, s.Counters, now), quotas); diff != "" {
 				t.Fatalf("round %d: (-cells +quotas):\n%s", round, diff)
 			}
 			if got := quotas[workspace][0]; got < flushed || got > charged {
 				t.Fatalf("round %d: %d are stored; %d were flushed and %d charged", round, got, flushed, charged)
 			}
-			p, err := newParty(t.Context(), s, now)
+			p, err := newParty(t.Context(), s.Counters, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func killedRound(t *testing.T, place string, flushes int) (flushed, charged int6
 
 func chargeUntilKilled(t *testing.T, open opener, now time.Time) {
 	s, _ := open(t)
-	p, err := newParty(t.Context(), s, now)
+	p, err := newParty(t.Context(), s.Counters, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +141,10 @@ func chargeUntilKilled(t *testing.T, open opener, now time.Time) {
 		// Counts of earlier hours arrive and are rolled up; a kill can come at any point of that, too.
 		p.late = time.Duration(rand.IntN(600)) * time.Minute
 		if n%8 == 0 {
-			if err := s.RollUpUsage(t.Context()); err != nil {
+			if err := s.Counters.RollUpUsage(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.PruneUsage(t.Context(), usage.Retention{Now: now, Minutes: now.Add(-14 * time.Hour), Hours: now.Add(-14 * time.Hour), Days: now.AddDate(0, -25, 0)}); err != nil {
+			if err := s.Counters.PruneUsage(t.Context(), usage.Retention{Now: now, Minutes: now.Add(-14 * time.Hour), Hours: now.Add(-14 * time.Hour), Days: now.AddDate(0, -25, 0)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -32,7 +32,7 @@ func TestFlushOfUnknownOutcomeIsCountedOnce(t *testing.T) {
 	defer endDirect()
 
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p, err := newParty(t.Context(), s, now)
+	p, err := newParty(t.Context(), s.Counters, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +69,10 @@ func TestFlushOfUnknownOutcomeIsCountedOnce(t *testing.T) {
 		}
 		if err == nil {
 			want := p.inMemory(now)
-			if diff := cmp.Diff(want, inQuotas(t.Context(), t, direct, now)); diff != "" {
+			if diff := cmp.Diff(want, inQuotas(t.Context(), t, direct.Counters, now)); diff != "" {
 				t.Fatalf("round %d (-counters +quotas):\n%s", round, diff)
 			}
-			if diff := cmp.Diff(want, inCells(t.Context(), t, direct, now)); diff != "" {
+			if diff := cmp.Diff(want, inCells(t.Context(), t, direct.Counters, now)); diff != "" {
 				t.Fatalf("round %d (-counters +cells):\n%s", round, diff)
 			}
 			if diff := cmp.Diff(want, reported); diff != "" {
@@ -97,7 +97,7 @@ func TestConcurrentRecordersCountEverything(t *testing.T) {
 		all.Go(func() {
 			mine, end := onPostgres(url)(t)
 			defer end()
-			r := usage.NewRecorder(mine, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+			r := usage.NewRecorder(mine.Counters, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 			r.OnFlushed(func(quotas []usage.Quota) {
 				for _, q := range quotas {
 					if q.OwnerID == workspace && q.Period == "2026-11" {
@@ -119,14 +119,14 @@ func TestConcurrentRecordersCountEverything(t *testing.T) {
 				if err := r.Flush(context.WithoutCancel(t.Context())); err != nil {
 					t.Error(err)
 				}
-				if err := mine.RollUpUsage(context.WithoutCancel(t.Context())); err != nil {
+				if err := mine.Counters.RollUpUsage(context.WithoutCancel(t.Context())); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	quotas, err := s.OwnerQuotas(t.Context(), []string{workspace}, []string{"2026-11"})
+	quotas, err := s.Counters.OwnerQuotas(t.Context(), []string{workspace}, []string{"2026-11"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestFlushesContinueAfterAnOutage(t *testing.T) {
 	s, end := opened(t, engine, err)
 	defer end()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p, err := newParty(t.Context(), s, now)
+	p, err := newParty(t.Context(), s.Counters, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestFlushesContinueAfterAnOutage(t *testing.T) {
 		}
 		server.Start(t)
 		await.Until(t, "a flush succeeds", func() bool { return p.recorder.Flush(t.Context()) == nil })
-		if diff := cmp.Diff(p.inMemory(now), inQuotas(t.Context(), t, s, now)); diff != "" || p.recorder.Degraded() {
+		if diff := cmp.Diff(p.inMemory(now), inQuotas(t.Context(), t, s.Counters, now)); diff != "" || p.recorder.Degraded() {
 			t.Fatalf("round %d: degraded %v (-counters +quotas):\n%s", round, p.recorder.Degraded(), diff)
 		}
 	}

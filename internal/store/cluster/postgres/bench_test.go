@@ -31,7 +31,7 @@ func BenchmarkWriteEvent(b *testing.B) {
 		for pb.Next() {
 			id := fmt.Sprint("wsp_", n.Add(1))
 			w := &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: time.Now(), Revision: 1}
-			if err := s.CreateWorkspace(context.Background(), w); err != nil {
+			if err := s.Accounts.CreateWorkspace(context.Background(), w); err != nil {
 				b.Error(err)
 			}
 		}

@@ -95,7 +95,7 @@ func TestConcurrentWritersLeaveNoGap(t *testing.T) {
 		s := []*store.Store{a, b}[w%2]
 		all.Go(func() {
 			for i := range each {
-				if err := s.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d_%d", w, i))); err != nil {
+				if err := s.Accounts.CreateWorkspace(t.Context(), workspace(fmt.Sprintf("wsp_%d_%d", w, i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -123,7 +123,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 	t.Parallel()
 	s, e := open(t, migrated(t))
 	for i := range 5 {
-		noError(t, s.CreateWorkspace(t.Context(), workspace(fmt.Sprint("wsp_", i))))
+		noError(t, s.Accounts.CreateWorkspace(t.Context(), workspace(fmt.Sprint("wsp_", i))))
 	}
 	noError(t, e.Main().Run(t.Context(), func(ctx context.Context) error {
 		_, err := e.Main().In(ctx).Exec(ctx, `UPDATE news SET at = at - 3700000000 WHERE number <= 3`)

@@ -46,14 +46,14 @@ func join(t *testing.T, url string) *member {
 	running.Go(func() { c.Run(ctx) })
 	m.claims = &process{c, func() { cancel(); running.Wait() }}
 	t.Cleanup(m.claims.die)
-	m.Service = idempotency.NewService(m.store, m.store, []byte("secret"), time.Now)
+	m.Service = idempotency.NewService(m.store.Idempotency, m.store, []byte("secret"), time.Now)
 	m.Among(c)
 	return m
 }
 
 func (m *member) workspaces(t *testing.T) int {
 	t.Helper()
-	list, err := m.store.Workspaces(t.Context())
+	list, err := m.store.Accounts.Workspaces(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (m *member) workspaces(t *testing.T) int {
 }
 
 func (m *member) make(ctx context.Context, id string) (idempotency.Outcome, error) {
-	err := m.store.CreateWorkspace(ctx, &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: time.Now()})
+	err := m.store.Accounts.CreateWorkspace(ctx, &account.Workspace{ID: id, Name: id, Tier: "free", CreatedAt: time.Now()})
 	return idempotency.Outcome{Status: 201, Body: []byte(id)}, err
 }
 

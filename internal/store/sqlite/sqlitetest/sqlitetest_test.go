@@ -17,7 +17,7 @@ func TestCopiesAreDifferentInstances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := store.New(e).InstanceID(t.Context())
+		id, err := store.New(e).Secrets.InstanceID(t.Context())
 		if err != nil || id == "" || seen[id] {
 			t.Errorf("the instance ID is %q, %v; others have %v", id, err, seen)
 		}

@@ -1,4 +1,4 @@
-package store
+package usage
 
 import (
 	"cmp"
@@ -9,16 +9,17 @@ import (
 
 	"keepsake/internal/govern/analytics"
 	"keepsake/internal/govern/usage"
+	"keepsake/internal/store"
 )
 
 var (
-	addRequests = &Bulk{
+	addRequests = &store.Bulk{
 		Into: `request_log (` + requestColumns + `)`,
 		Rest: `ON CONFLICT DO NOTHING`, Columns: 14,
 	}
-	addGaps = &Bulk{Into: `request_gap (workspace_id, minute)`, Rest: `ON CONFLICT DO NOTHING`, Columns: 2}
+	addGaps = &store.Bulk{Into: `request_gap (workspace_id, minute)`, Rest: `ON CONFLICT DO NOTHING`, Columns: 2}
 
-	addErrors = &Bulk{
+	addErrors = &store.Bulk{
 		Into: `request_error (` + errorColumns + `)`,
 		Rest: `ON CONFLICT (workspace_id, minute, key_id, route, method, status, code, version, surface) DO UPDATE SET
 			errors = request_error.errors + excluded.errors,
@@ -29,25 +30,25 @@ var (
 
 // AddRequests implements analytics.LogStore. Several processes call it at once; all write in one order, so none waits in a
 // circle.
-func (s *Store) AddRequests(ctx context.Context, b analytics.Batch) error {
+func (s *Requests) AddRequests(ctx context.Context, b analytics.Batch) error {
 	errors := mergedErrors(slices.Clone(b.Errors))
 	gaps := slices.SortedFunc(slices.Values(b.Gaps), func(a, b analytics.Gap) int {
 		return cmp.Or(cmp.Compare(a.WorkspaceID, b.WorkspaceID), a.Minute.Compare(b.Minute))
 	})
-	return s.usage.Run(ctx, func(ctx context.Context) error {
-		added, err := s.addFlush(ctx, usage.Delta{Recorder: b.Recorder, Number: b.Number, At: b.At})
+	return s.db.Run(ctx, func(ctx context.Context) error {
+		added, err := addFlush(ctx, s.db, usage.Delta{Recorder: b.Recorder, Number: b.Number, At: b.At})
 		if err != nil || !added {
 			return err
 		}
-		_, err = s.usage.Insert(ctx, addRequests, len(b.Requests), func(i int, values []any) []any {
+		_, err = s.db.Insert(ctx, addRequests, len(b.Requests), func(i int, values []any) []any {
 			r := &b.Requests[i]
-			return append(values, r.WorkspaceID, Micros(r.At), r.Number, r.ID, r.KeyID, r.UserID, r.Route, r.Method, r.Status, r.Code,
+			return append(values, r.WorkspaceID, store.Micros(r.At), r.Number, r.ID, r.KeyID, r.UserID, r.Route, r.Method, r.Status, r.Code,
 				r.Took.Microseconds(), r.Version, r.Surface, r.Client)
 		})
 		if err != nil {
 			return fmt.Errorf("add requests: %w", err)
 		}
-		_, err = s.usage.Insert(ctx, addGaps, len(gaps), func(i int, values []any) []any {
+		_, err = s.db.Insert(ctx, addGaps, len(gaps), func(i int, values []any) []any {
 			return append(values, gaps[i].WorkspaceID, gaps[i].Minute.Unix()/60)
 		})
 		if err != nil {
@@ -82,10 +83,10 @@ func mergedErrors(list []analytics.ErrorCount) []analytics.ErrorCount {
 }
 
 // addErrors adds merged counts.
-func (s *Store) addErrors(ctx context.Context, merged []analytics.ErrorCount) error {
-	_, err := s.usage.Insert(ctx, addErrors, len(merged), func(i int, values []any) []any {
+func (s *Requests) addErrors(ctx context.Context, merged []analytics.ErrorCount) error {
+	_, err := s.db.Insert(ctx, addErrors, len(merged), func(i int, values []any) []any {
 		c := &merged[i]
-		return append(values, c.WorkspaceID, c.Start.Unix()/60, c.KeyID, c.Route, c.Method, c.Status, c.Code, c.Version, c.Surface, c.Count, Micros(c.LastAt))
+		return append(values, c.WorkspaceID, c.Start.Unix()/60, c.KeyID, c.Route, c.Method, c.Status, c.Code, c.Version, c.Surface, c.Count, store.Micros(c.LastAt))
 	})
 	if err != nil {
 		return fmt.Errorf("add counts of errors: %w", err)
@@ -96,28 +97,28 @@ func (s *Store) addErrors(ctx context.Context, merged []analytics.ErrorCount) er
 const requestColumns = `workspace_id, at, number, request_id, key_id, user_id, route, method, status, code, took, version, surface, client`
 
 // Requests implements analytics.LogStore.
-func (s *Store) Requests(ctx context.Context, q analytics.RequestQuery) ([]analytics.Request, error) {
-	var c Conditions
+func (s *Requests) Requests(ctx context.Context, q analytics.RequestQuery) ([]analytics.Request, error) {
+	var c store.Conditions
 	if q.WorkspaceID != "" {
 		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
-	c.Where("at >= ?", Micros(q.From))
+	c.Where("at >= ?", store.Micros(q.From))
 	if b := q.Before; b != nil {
-		c.Where("(at, number) < (?, ?)", Micros(b.At), b.Number)
+		c.Where("(at, number) < (?, ?)", store.Micros(b.At), b.Number)
 	} else {
-		c.Where("at < ?", Micros(q.To))
+		c.Where("at < ?", store.Micros(q.To))
 	}
 	if q.ID != "" {
 		c.Where("request_id = ?", q.ID)
 	}
 	var list []analytics.Request
-	err := s.eachUsageRow(ctx, `SELECT `+requestColumns+` FROM request_log WHERE `+c.String()+` ORDER BY at DESC, number DESC LIMIT `+c.Arg(int64(q.Limit)),
-		c.Args, func(row Row) error {
+	err := s.db.EachRow(ctx, `SELECT `+requestColumns+` FROM request_log WHERE `+c.String()+` ORDER BY at DESC, number DESC LIMIT `+c.Arg(int64(q.Limit)),
+		c.Args, func(row store.Row) error {
 			var r analytics.Request
 			var at, took int64
 			err := row.Scan(&r.WorkspaceID, &at, &r.Number, &r.ID, &r.KeyID, &r.UserID, &r.Route, &r.Method, &r.Status, &r.Code, &took, &r.Version,
 				&r.Surface, &r.Client)
-			r.At, r.Took = TimeOf(at), time.Duration(took)*time.Microsecond
+			r.At, r.Took = store.TimeOf(at), time.Duration(took)*time.Microsecond
 			list = append(list, r)
 			return err
 		})
@@ -128,14 +129,14 @@ func (s *Store) Requests(ctx context.Context, q analytics.RequestQuery) ([]analy
 }
 
 // HasGap implements analytics.LogStore.
-func (s *Store) HasGap(ctx context.Context, workspaceID string, from, to time.Time) (found bool, err error) {
-	var c Conditions
+func (s *Requests) HasGap(ctx context.Context, workspaceID string, from, to time.Time) (found bool, err error) {
+	var c store.Conditions
 	if workspaceID != "" {
 		c.Where("workspace_id = ?", workspaceID)
 	}
 	c.Where("minute >= ?", from.Unix()/60)
 	c.Where("minute < ?", ceilDiv(to.Unix(), 60))
-	err = s.eachUsageRow(ctx, `SELECT 1 FROM request_gap WHERE `+c.String()+` LIMIT 1`, c.Args, func(Row) error {
+	err = s.db.EachRow(ctx, `SELECT 1 FROM request_gap WHERE `+c.String()+` LIMIT 1`, c.Args, func(store.Row) error {
 		found = true
 		return nil
 	})
@@ -147,22 +148,22 @@ func (s *Store) HasGap(ctx context.Context, workspaceID string, from, to time.Ti
 
 const errorColumns = `workspace_id, minute, key_id, route, method, status, code, version, surface, errors, last_at`
 
-func scanError(row Row) (c analytics.ErrorCount, err error) {
+func scanError(row store.Row) (c analytics.ErrorCount, err error) {
 	var minute, last int64
 	err = row.Scan(&c.WorkspaceID, &minute, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Code, &c.Version, &c.Surface, &c.Count, &last)
-	c.Start, c.LastAt = time.Unix(minute*60, 0).UTC(), TimeOf(last)
+	c.Start, c.LastAt = time.Unix(minute*60, 0).UTC(), store.TimeOf(last)
 	return c, err
 }
 
 // EachError implements analytics.LogStore.
-func (s *Store) EachError(ctx context.Context, q analytics.ErrorQuery, fn func(c *analytics.ErrorCount)) error {
-	var c Conditions
+func (s *Requests) EachError(ctx context.Context, q analytics.ErrorQuery, fn func(c *analytics.ErrorCount)) error {
+	var c store.Conditions
 	if q.WorkspaceID != "" {
 		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
 	c.Where("minute >= ?", ceilDiv(q.From.Unix(), 60))
 	c.Where("minute < ?", ceilDiv(q.To.Unix(), 60))
-	err := s.eachUsageRow(ctx, `SELECT `+errorColumns+` FROM request_error WHERE `+c.String(), c.Args, func(row Row) error {
+	err := s.db.EachRow(ctx, `SELECT `+errorColumns+` FROM request_error WHERE `+c.String(), c.Args, func(row store.Row) error {
 		found, err := scanError(row)
 		if err == nil {
 			fn(&found)
@@ -180,10 +181,10 @@ const tidiedRows = 200
 
 // holdTidying makes other processes wait that roll up usage or tidy the log of requests, but not those that flush. Two that delete
 // the same rows in different orders could wait for each other.
-func (s *Store) holdTidying(ctx context.Context) error {
-	_, err := s.usage.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
+func holdTidying(ctx context.Context, db *store.DB) error {
+	_, err := db.In(ctx).Exec(ctx, `INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ('', 0, 0) ON CONFLICT DO NOTHING`)
 	if err == nil {
-		err = s.usage.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
+		err = db.Hold(ctx, `SELECT number FROM usage_flush WHERE recorder = ''`)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for other processes that tidy usage: %w", err)
@@ -192,17 +193,17 @@ func (s *Store) holdTidying(ctx context.Context) error {
 }
 
 // RollUpErrors implements analytics.LogStore. A minute that is added late is a row of its own until the next roll-up.
-func (s *Store) RollUpErrors(ctx context.Context, before time.Time) error {
+func (s *Requests) RollUpErrors(ctx context.Context, before time.Time) error {
 	for more := true; more; {
-		err := s.usage.Run(ctx, func(ctx context.Context) error {
-			if err := s.holdTidying(ctx); err != nil {
+		err := s.db.Run(ctx, func(ctx context.Context) error {
+			if err := holdTidying(ctx, s.db); err != nil {
 				return err
 			}
 			var old []analytics.ErrorCount
-			err := s.eachUsageRow(ctx, `DELETE FROM request_error WHERE (workspace_id, minute, key_id, route, method, status, code, version, surface) IN (
+			err := s.db.EachRow(ctx, `DELETE FROM request_error WHERE (workspace_id, minute, key_id, route, method, status, code, version, surface) IN (
 				SELECT workspace_id, minute, key_id, route, method, status, code, version, surface FROM request_error
 				WHERE minute < $1 AND minute % 60 <> 0 ORDER BY minute LIMIT $2) RETURNING `+errorColumns,
-				[]any{before.Unix() / 3600 * 60, int64(tidiedRows)}, func(row Row) error {
+				[]any{before.Unix() / 3600 * 60, int64(tidiedRows)}, func(row store.Row) error {
 					c, err := scanError(row)
 					c.Start = c.Start.Truncate(time.Hour)
 					old = append(old, c)
@@ -222,9 +223,9 @@ func (s *Store) RollUpErrors(ctx context.Context, before time.Time) error {
 }
 
 // PruneRequests implements analytics.LogStore.
-func (s *Store) PruneRequests(ctx context.Context, before time.Time) error {
+func (s *Requests) PruneRequests(ctx context.Context, before time.Time) error {
 	err := s.pruneSlices(ctx, `DELETE FROM request_log WHERE (workspace_id, at, number) IN (
-		SELECT workspace_id, at, number FROM request_log WHERE at < $1 ORDER BY at, number LIMIT $2)`, Micros(before))
+		SELECT workspace_id, at, number FROM request_log WHERE at < $1 ORDER BY at, number LIMIT $2)`, store.Micros(before))
 	if err == nil {
 		err = s.pruneSlices(ctx, `DELETE FROM request_gap WHERE (workspace_id, minute) IN (
 			SELECT workspace_id, minute FROM request_gap WHERE minute < $1 LIMIT $2)`, before.Unix()/60)
@@ -236,7 +237,7 @@ func (s *Store) PruneRequests(ctx context.Context, before time.Time) error {
 }
 
 // PruneErrors implements analytics.LogStore.
-func (s *Store) PruneErrors(ctx context.Context, before time.Time) error {
+func (s *Requests) PruneErrors(ctx context.Context, before time.Time) error {
 	err := s.pruneSlices(ctx, `DELETE FROM request_error WHERE (workspace_id, minute, key_id, route, method, status, code, version, surface) IN (
 		SELECT workspace_id, minute, key_id, route, method, status, code, version, surface FROM request_error
 		WHERE minute < $1 ORDER BY minute LIMIT $2)`, before.Unix()/60)
@@ -248,11 +249,11 @@ func (s *Store) PruneErrors(ctx context.Context, before time.Time) error {
 
 // pruneSlices repeats a statement that deletes up to $2 rows before $1, each time in a transaction of its own, until none is
 // left.
-func (s *Store) pruneSlices(ctx context.Context, query string, before int64) error {
+func (s *Requests) pruneSlices(ctx context.Context, query string, before int64) error {
 	for deleted := int64(tidiedRows); deleted == tidiedRows; {
-		err := s.usage.Run(ctx, func(ctx context.Context) (err error) {
-			if err = s.holdTidying(ctx); err == nil {
-				deleted, err = s.usage.In(ctx).Exec(ctx, query, before, int64(tidiedRows))
+		err := s.db.Run(ctx, func(ctx context.Context) (err error) {
+			if err = holdTidying(ctx, s.db); err == nil {
+				deleted, err = s.db.In(ctx).Exec(ctx, query, before, int64(tidiedRows))
 			}
 			return err
 		})
@@ -261,25 +262,4 @@ func (s *Store) pruneSlices(ctx context.Context, query string, before int64) err
 		}
 	}
 	return nil
-}
-
-// LastCalls implements analytics.Store.
-func (s *Store) LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error) {
-	var c Conditions
-	if workspaceID != "" {
-		c.Where("workspace_id = ?", workspaceID)
-	}
-	query := `SELECT version, max(last_at) FROM version_caller` + c.Clause()
-	calls := map[int]time.Time{}
-	err := s.eachUsageRow(ctx, query+` GROUP BY version`, c.Args, func(row Row) error {
-		var version int
-		var at int64
-		err := row.Scan(&version, &at)
-		calls[version] = TimeOf(at)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read last calls: %w", err)
-	}
-	return calls, nil
 }

@@ -1,4 +1,4 @@
-package store
+package usage
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 
 	"keepsake/internal/base/unit"
 	"keepsake/internal/govern/usage"
+	"keepsake/internal/store"
 )
 
 // A flush inserts its cells into usage_fresh. A roll-up moves rows from there to usage_minute, usage_hour and usage_day: each
@@ -63,9 +64,9 @@ func seriesID(c *usage.Cell) int64 {
 }
 
 var (
-	addFresh = &Bulk{Into: `usage_fresh (flush, series, at, ` + countColumns + `)`, Columns: 8}
+	addFresh = &store.Bulk{Into: `usage_fresh (flush, series, at, ` + countColumns + `)`, Columns: 8}
 
-	addSeries = &Bulk{
+	addSeries = &store.Bulk{
 		Into:    `usage_series (id, workspace_id, key_id, route, method, status, version, surface, last_day)`,
 		Columns: 9, Updates: true,
 		Rest: `ON CONFLICT (id) DO UPDATE SET last_day = excluded.last_day WHERE excluded.last_day > usage_series.last_day`,
@@ -77,7 +78,7 @@ func compareKeys(a, b cellKey) int {
 }
 
 // addCells adds cells. Those of the route Other have the key Other.
-func (s *Store) addCells(ctx context.Context, cells []usage.Cell) error {
+func (s *Counters) addCells(ctx context.Context, cells []usage.Cell) error {
 	sums, series := cellSums{}, map[int64]*usage.Cell{}
 	for _, c := range cells {
 		if c.Route == usage.Other {
@@ -91,14 +92,14 @@ func (s *Store) addCells(ctx context.Context, cells []usage.Cell) error {
 	if err := s.addSeries(ctx, keys, series); err != nil {
 		return err
 	}
-	_, err := s.usage.Insert(ctx, addFresh, len(keys), func(i int, values []any) []any {
+	_, err := s.db.Insert(ctx, addFresh, len(keys), func(i int, values []any) []any {
 		return appendCounts(append(values, flush, keys[i].series, keys[i].at), sums[keys[i]])
 	})
 	return err
 }
 
 // addSeries adds the series of cells, and the days on which they have cells.
-func (s *Store) addSeries(ctx context.Context, keys []cellKey, series map[int64]*usage.Cell) error {
+func (s *Counters) addSeries(ctx context.Context, keys []cellKey, series map[int64]*usage.Cell) error {
 	var missing []cellKey // with the last day as the time
 	for i, k := range keys {
 		if i+1 < len(keys) && keys[i+1].series == k.series {
@@ -108,7 +109,7 @@ func (s *Store) addSeries(ctx context.Context, keys []cellKey, series map[int64]
 			missing = append(missing, k)
 		}
 	}
-	_, err := s.usage.Insert(ctx, addSeries, len(missing), func(i int, values []any) []any {
+	_, err := s.db.Insert(ctx, addSeries, len(missing), func(i int, values []any) []any {
 		c := series[missing[i].series]
 		return append(values, missing[i].series, c.WorkspaceID, c.KeyID, c.Route, c.Method, c.Status, c.Version, c.Surface, missing[i].at)
 	})
@@ -147,7 +148,7 @@ func (d *seriesDays) add(keys []cellKey) {
 }
 
 // scanCounts reads a row that ends with countColumns: the columns before them into dest, and the counts into c.
-func scanCounts(row Row, c *usage.Cell, dest ...any) error {
+func scanCounts(row store.Row, c *usage.Cell, dest ...any) error {
 	var durations sql.RawBytes
 	if err := row.Scan(append(dest, &c.Requests, &c.Charged, &c.BytesIn, &c.BytesOut, &durations)...); err != nil {
 		return err
@@ -157,13 +158,13 @@ func scanCounts(row Row, c *usage.Cell, dest ...any) error {
 }
 
 // EachCell implements usage.Store. It reads the series first: one that is added meanwhile has only counts that are added later.
-func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
+func (s *Counters) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usage.Cell) error) error {
 	lists := [][]string{nil} // of keys, each for one statement; nil for all of them
 	if len(q.KeyIDs) > 0 {
-		lists = slices.Collect(slices.Chunk(q.KeyIDs, ListSize))
+		lists = slices.Collect(slices.Chunk(q.KeyIDs, store.ListSize))
 	}
 	for _, keys := range lists {
-		owned := &Conditions{}
+		owned := &store.Conditions{}
 		if q.WorkspaceID != "" {
 			owned.Where("workspace_id = ?", q.WorkspaceID)
 		}
@@ -182,10 +183,10 @@ func (s *Store) EachCell(ctx context.Context, q usage.CellQuery, fn func(c *usag
 }
 
 // usageSeries returns the series of some owners, as cells without counts.
-func (s *Store) usageSeries(ctx context.Context, owned *Conditions) (map[int64]*usage.Cell, error) {
+func (s *Counters) usageSeries(ctx context.Context, owned *store.Conditions) (map[int64]*usage.Cell, error) {
 	query := `SELECT id, workspace_id, key_id, route, method, status, version, surface FROM usage_series` + owned.Clause()
 	series := map[int64]*usage.Cell{}
-	err := s.eachUsageRow(ctx, query, owned.Args, func(row Row) error {
+	err := s.db.EachRow(ctx, query, owned.Args, func(row store.Row) error {
 		var id int64
 		c := &usage.Cell{}
 		err := row.Scan(&id, &c.WorkspaceID, &c.KeyID, &c.Route, &c.Method, &c.Status, &c.Version, &c.Surface)
@@ -196,7 +197,7 @@ func (s *Store) usageSeries(ctx context.Context, owned *Conditions) (map[int64]*
 }
 
 // eachCellOf calls fn for the cells of the series of some owners.
-func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *Conditions, series map[int64]*usage.Cell, fn func(c *usage.Cell) error) error {
+func (s *Counters) eachCellOf(ctx context.Context, q usage.CellQuery, owned *store.Conditions, series map[int64]*usage.Cell, fn func(c *usage.Cell) error) error {
 	at := slices.IndexFunc(usageSteps[:], func(t usageStep) bool { return t.length == q.Step })
 	if at < 0 {
 		return fmt.Errorf("usage is not kept by %v", q.Step)
@@ -210,7 +211,7 @@ func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *Condit
 	query := `SELECT series, at, ` + countColumns + ` FROM usage_fresh WHERE ` + period + inFresh + `
 		UNION ALL SELECT series, at, ` + countColumns + ` FROM ` + from + step.table + ` WHERE ` + period + in
 	var c usage.Cell
-	return s.eachUsageRow(ctx, query, owned.Args, func(row Row) error {
+	return s.db.EachRow(ctx, query, owned.Args, func(row store.Row) error {
 		var k cellKey
 		if err := scanCounts(row, &c, &k.series, &k.at); err != nil {
 			return err
@@ -226,7 +227,7 @@ func (s *Store) eachCellOf(ctx context.Context, q usage.CellQuery, owned *Condit
 }
 
 // KeySeries implements usage.Store.
-func (s *Store) KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error) {
+func (s *Counters) KeySeries(ctx context.Context, workspaceID, keyID string, from, to time.Time, step time.Duration) ([]usage.Point, error) {
 	q := usage.CellQuery{WorkspaceID: workspaceID, KeyIDs: []string{keyID}, From: from, To: to, Step: time.Minute}
 	for _, longer := range []time.Duration{time.Hour, 24 * time.Hour} {
 		if step%longer == 0 {

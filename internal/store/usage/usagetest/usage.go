@@ -1,4 +1,4 @@
-package storetest
+package usagetest
 
 import (
 	"encoding/json"
@@ -15,15 +15,11 @@ import (
 
 	"keepsake/internal/govern/usage"
 	"keepsake/internal/store"
+	usagestore "keepsake/internal/store/usage"
 	"keepsake/internal/testing/testtier"
 )
 
-func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
-	setup := func(t *testing.T) *store.Store {
-		t.Helper()
-		t.Parallel()
-		return store.New(open(t))
-	}
+func testUsage(t *testing.T, setup setup, open func(t *testing.T) store.Engine) {
 	t.Run("QuotasAreTheSumOfWhatWasCharged", func(t *testing.T) {
 		s := setup(t)
 		day := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
@@ -58,20 +54,20 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 		check := func(when string) {
 			t.Helper()
-			got, err := s.KeySeries(t.Context(), "wsp_a", "key_a", start, start.Add(4*time.Hour), time.Hour)
+			got, err := s.Counters.KeySeries(t.Context(), "wsp_a", "key_a", start, start.Add(4*time.Hour), time.Hour)
 			noError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}
 		check("fresh")
-		noError(t, s.RollUpUsage(t.Context()))
+		noError(t, s.Counters.RollUpUsage(t.Context()))
 		check("rolled up")
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(start, 200, 1, 1)}})
 		want[0].Requests, want[0].Charged = 6, 6
 		check("a late minute")
 		for range 2 {
-			noError(t, s.RollUpUsage(t.Context()))
+			noError(t, s.Counters.RollUpUsage(t.Context()))
 			check("rolled up again")
 		}
 		wantQuotas(t, s, []string{"2026-11-20"}, map[string]int64{"2026-11-20 wsp_a": 106, "2026-11-20 key_a": 206, "2026-11-20 wsp_b": 100})
@@ -80,7 +76,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("MinutesHoursAndDaysAreDeletedAsTheyAge", func(t *testing.T) {
 		t.Parallel()
 		e := open(t)
-		s := store.New(e)
+		s := usagestore.New(e)
 		midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 		at := func(hour, minute int) time.Time {
 			return midnight.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
@@ -93,7 +89,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			for step, want := range map[time.Duration]int64{time.Minute: minutes, time.Hour: hours, 24 * time.Hour: days} {
 				got := int64(0)
 				q := usage.CellQuery{WorkspaceID: "wsp_a", From: midnight, To: at(72, 0), Step: step}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+				noError(t, s.Counters.EachCell(t.Context(), q, func(c *usage.Cell) error {
 					got += c.Requests
 					if n := c.Latency.Count(); n != c.Requests || !c.Start.Equal(c.Start.Truncate(step)) {
 						t.Errorf("%s: %d durations of %d requests at %v", when, n, c.Requests, c.Start)
@@ -107,18 +103,18 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 		prune := func(minutes, hours, days time.Time) {
 			t.Helper()
-			noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: at(50, 0), Minutes: minutes, Hours: hours, Days: days}))
+			noError(t, s.Counters.PruneUsage(t.Context(), usage.Retention{Now: at(50, 0), Minutes: minutes, Hours: hours, Days: days}))
 		}
 		check("fresh", 31, 31, 31)
 		prune(at(72, 0), at(72, 0), midnight)
 		check("nothing is deleted that is not rolled up", 31, 31, 31)
-		noError(t, s.RollUpUsage(t.Context()))
+		noError(t, s.Counters.RollUpUsage(t.Context()))
 		check("rolled up", 31, 31, 31)
 		prune(at(9, 0), midnight, midnight)
 		check("minutes of the first hour deleted", 28, 31, 31)
 		addUsage(t, s, usage.Delta{Cells: []usage.Cell{usageCell(at(8, 30), 200, 32, 32)}})
 		check("a late minute", 60, 63, 63)
-		noError(t, s.RollUpUsage(t.Context()))
+		noError(t, s.Counters.RollUpUsage(t.Context()))
 		prune(at(49, 0), at(26, 30), midnight)
 		check("hours of the first day deleted", 16, 24, 63)
 		prune(at(49, 0), at(30, 0), at(47, 59))
@@ -162,7 +158,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			} {
 				q.WorkspaceID, q.KeyIDs = c.workspaceID, c.keyIDs
 				got := map[string]int64{}
-				noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+				noError(t, s.Counters.EachCell(t.Context(), q, func(c *usage.Cell) error {
 					if c.Route != "/api/v1/search" || c.Method != "GET" || c.Status != 200 || c.Version != 1 || c.Surface != "primary" ||
 						c.Charged != c.Requests {
 						t.Errorf("%s: got %+v", when, c)
@@ -176,7 +172,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			}
 		}
 		check("fresh")
-		noError(t, s.RollUpUsage(t.Context()))
+		noError(t, s.Counters.RollUpUsage(t.Context()))
 		check("rolled up")
 	})
 
@@ -184,7 +180,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("RowsCanBeReadBySQL", func(t *testing.T) {
 		t.Parallel()
 		e := open(t)
-		s := store.New(e)
+		s := usagestore.New(e)
 		start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		const keys = 20
 		for second := range 60 {
@@ -196,7 +192,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 			}
 			addUsage(t, s, d)
 		}
-		noError(t, s.RollUpUsage(t.Context()))
+		noError(t, s.Counters.RollUpUsage(t.Context()))
 		for _, table := range []string{"usage_minute", "usage_hour", "usage_day"} {
 			var rows, requests, bytes, at int64
 			var durations string
@@ -255,7 +251,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 				t.Errorf("flush %d: %s", i, diff)
 			}
 		}
-		got, err := s.OwnerQuotas(t.Context(), []string{"wsp_a", "wsp_none"}, []string{"2026-11", "2026-12"})
+		got, err := s.Counters.OwnerQuotas(t.Context(), []string{"wsp_a", "wsp_none"}, []string{"2026-11", "2026-12"})
 		noError(t, err)
 		if diff := cmp.Diff([]usage.Quota{{OwnerID: "wsp_a", Period: "2026-11", Charged: 118}}, got); diff != "" {
 			t.Error(diff)
@@ -283,30 +279,30 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 						d.Cells[i], d.Cells[j] = d.Cells[j], d.Cells[i]
 						d.LastUses[i], d.LastUses[j] = d.LastUses[j], d.LastUses[i]
 					})
-					if _, err := s.AddUsage(t.Context(), d); err != nil {
+					if _, err := s.Counters.AddUsage(t.Context(), d); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 			all.Go(func() {
 				for range flushes {
-					if err := s.RollUpUsage(t.Context()); err != nil {
+					if err := s.Counters.RollUpUsage(t.Context()); err != nil {
 						t.Error(err)
 					}
-					if err := s.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}); err != nil {
+					if err := s.Counters.PruneUsage(t.Context(), usage.Retention{Now: start, Minutes: start, Hours: start, Days: start}); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		all.Wait()
-		quotas, err := s.OwnerQuotas(t.Context(), []string{"wsp_a"}, []string{"2026-11-20"})
+		quotas, err := s.Counters.OwnerQuotas(t.Context(), []string{"wsp_a"}, []string{"2026-11-20"})
 		noError(t, err)
 		if len(quotas) != 1 || quotas[0].Charged != int64(recorders*flushes*cellsEach) {
 			t.Errorf("quotas are %+v, want %d", quotas, recorders*flushes*cellsEach)
 		}
 		for i := range cellsEach {
-			points, err := s.KeySeries(t.Context(), "wsp_a", fmt.Sprint("key_", i), start, start.Add(time.Hour), time.Hour)
+			points, err := s.Counters.KeySeries(t.Context(), "wsp_a", fmt.Sprint("key_", i), start, start.Add(time.Hour), time.Hour)
 			noError(t, err)
 			if len(points) != 1 || points[0].Charged != int64(recorders*flushes) {
 				t.Fatalf("the cells of key %d come to %+v, want %d", i, points, recorders*flushes)
@@ -321,7 +317,7 @@ func testUsage(t *testing.T, open func(t *testing.T) store.Engine) {
 		}
 		addUsage(t, s, usage.Delta{LastUses: []usage.LastUse{use("new", after(time.Minute)), use("old", epoch)}})
 		addUsage(t, s, usage.Delta{LastUses: []usage.LastUse{use("new", epoch), use("old", after(time.Second))}})
-		got, err := s.LastUses(t.Context(), []string{"key_a", "key_b"})
+		got, err := s.Counters.LastUses(t.Context(), []string{"key_a", "key_b"})
 		noError(t, err)
 		sort.Slice(got, func(i, j int) bool { return got[i].Hint < got[j].Hint })
 		if diff := cmp.Diff([]usage.LastUse{use("new", after(time.Minute)), use("old", after(time.Second))}, got); diff != "" {
@@ -347,16 +343,16 @@ func count(t *testing.T, d store.Database, table string) (n int64) {
 	return n
 }
 
-func addUsage(t *testing.T, s *store.Store, d usage.Delta) []usage.Quota {
+func addUsage(t *testing.T, s *usagestore.Store, d usage.Delta) []usage.Quota {
 	t.Helper()
-	quotas, err := s.AddUsage(t.Context(), d)
+	quotas, err := s.Counters.AddUsage(t.Context(), d)
 	noError(t, err)
 	return quotas
 }
 
-func wantQuotas(t *testing.T, s *store.Store, periods []string, want map[string]int64) {
+func wantQuotas(t *testing.T, s *usagestore.Store, periods []string, want map[string]int64) {
 	t.Helper()
-	list, err := s.Quotas(t.Context(), periods)
+	list, err := s.Counters.Quotas(t.Context(), periods)
 	noError(t, err)
 	got := map[string]int64{}
 	for _, q := range list {

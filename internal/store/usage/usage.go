@@ -1,4 +1,4 @@
-package store
+package usage
 
 import (
 	"cmp"
@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"keepsake/internal/govern/usage"
+	"keepsake/internal/store"
 )
 
 // AddUsage implements usage.Store.
 //
 // Several processes flush at once. All write rows in one order, so none waits in a circle.
-func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
+func (s *Counters) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quota, err error) {
 	charged := chargedOf(d.Cells)
 	uses := slices.SortedFunc(slices.Values(d.LastUses), func(a, b usage.LastUse) int {
 		return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hint, b.Hint), b.At.Compare(a.At))
 	})
 	uses = slices.CompactFunc(uses, func(a, b usage.LastUse) bool { return a.KeyID == b.KeyID && a.Hint == b.Hint })
-	err = s.usage.Run(ctx, func(ctx context.Context) error {
-		added, err := s.addFlush(ctx, d)
+	err = s.db.Run(ctx, func(ctx context.Context) error {
+		added, err := addFlush(ctx, s.db, d)
 		if err != nil {
 			return err
 		}
@@ -42,14 +43,14 @@ func (s *Store) AddUsage(ctx context.Context, d usage.Delta) (quotas []usage.Quo
 }
 
 // addFlush records the number of a flush. added is false if that number was added before.
-func (s *Store) addFlush(ctx context.Context, d usage.Delta) (added bool, err error) {
+func addFlush(ctx context.Context, db *store.DB, d usage.Delta) (added bool, err error) {
 	if d.Number == 0 {
 		return true, nil
 	}
-	written, err := s.usage.In(ctx).Exec(ctx, `
+	written, err := db.In(ctx).Exec(ctx, `
 		INSERT INTO usage_flush (recorder, number, flushed_at) VALUES ($1, $2, $3)
 		ON CONFLICT (recorder) DO UPDATE SET number = excluded.number, flushed_at = excluded.flushed_at
-		WHERE usage_flush.number < excluded.number`, d.Recorder, d.Number, Micros(d.At))
+		WHERE usage_flush.number < excluded.number`, d.Recorder, d.Number, store.Micros(d.At))
 	if err != nil {
 		return false, fmt.Errorf("number a flush: %w", err)
 	}
@@ -89,13 +90,13 @@ func chargedOf(cells []usage.Cell) []usage.Quota {
 }
 
 var (
-	addQuotas = &Bulk{
+	addQuotas = &store.Bulk{
 		Into:    `usage_quota (owner_id, period, charged)`,
 		Columns: 3, Updates: true,
 		Rest: `ON CONFLICT (period, owner_id) DO UPDATE SET charged = usage_quota.charged + excluded.charged`,
 	}
-	addQuotasReturning = &Bulk{Into: addQuotas.Into, Columns: 3, Updates: true, Rest: addQuotas.Rest + ` RETURNING owner_id, period, charged`}
-	moveLastUses       = &Bulk{
+	addQuotasReturning = &store.Bulk{Into: addQuotas.Into, Columns: 3, Updates: true, Rest: addQuotas.Rest + ` RETURNING owner_id, period, charged`}
+	moveLastUses       = &store.Bulk{
 		Into:    `last_use (key_id, hint, used_at)`,
 		Columns: 3, Updates: true,
 		Rest: `ON CONFLICT (key_id, hint) DO UPDATE SET used_at = excluded.used_at WHERE excluded.used_at > last_use.used_at`,
@@ -103,18 +104,18 @@ var (
 )
 
 // addToQuotas adds what was charged. With totals it returns the sums that result.
-func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals bool) (list []usage.Quota, err error) {
+func (s *Counters) addToQuotas(ctx context.Context, charged []usage.Quota, totals bool) (list []usage.Quota, err error) {
 	row := func(i int, values []any) []any {
 		return append(values, charged[i].OwnerID, charged[i].Period, charged[i].Added)
 	}
 	if !totals {
-		if _, err := s.usage.Insert(ctx, addQuotas, len(charged), row); err != nil {
+		if _, err := s.db.Insert(ctx, addQuotas, len(charged), row); err != nil {
 			return nil, fmt.Errorf("add to quotas: %w", err)
 		}
 		return nil, nil
 	}
-	err = s.usage.EachInsert(addQuotasReturning, len(charged), row, func(text string, values []any) error {
-		return s.eachUsageRow(ctx, text, values, func(row Row) error {
+	err = s.db.EachInsert(addQuotasReturning, len(charged), row, func(text string, values []any) error {
+		return s.db.EachRow(ctx, text, values, func(row store.Row) error {
 			var q usage.Quota
 			err := row.Scan(&q.OwnerID, &q.Period, &q.Charged)
 			list = append(list, q)
@@ -128,7 +129,7 @@ func (s *Store) addToQuotas(ctx context.Context, charged []usage.Quota, totals b
 }
 
 // quotasOf reads the current sums of the quotas in charged.
-func (s *Store) quotasOf(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
+func (s *Counters) quotasOf(ctx context.Context, charged []usage.Quota) ([]usage.Quota, error) {
 	var owners, periods []string
 	for _, q := range charged { // sorted by owner
 		if len(owners) == 0 || owners[len(owners)-1] != q.OwnerID {
@@ -159,9 +160,9 @@ func withAdded(list, charged []usage.Quota) []usage.Quota {
 	return all
 }
 
-func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
-	_, err := s.usage.Insert(ctx, moveLastUses, len(uses), func(i int, values []any) []any {
-		return append(values, uses[i].KeyID, uses[i].Hint, Micros(uses[i].At))
+func (s *Counters) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
+	_, err := s.db.Insert(ctx, moveLastUses, len(uses), func(i int, values []any) []any {
+		return append(values, uses[i].KeyID, uses[i].Hint, store.Micros(uses[i].At))
 	})
 	if err != nil {
 		return fmt.Errorf("write last use: %w", err)
@@ -170,10 +171,10 @@ func (s *Store) moveLastUses(ctx context.Context, uses []usage.LastUse) error {
 }
 
 // Quotas implements usage.Store.
-func (s *Store) Quotas(ctx context.Context, periods []string) ([]usage.Quota, error) {
+func (s *Counters) Quotas(ctx context.Context, periods []string) ([]usage.Quota, error) {
 	var list []usage.Quota
 	for _, period := range periods {
-		err := s.eachUsageRow(ctx, `SELECT owner_id, charged FROM usage_quota WHERE period = $1`, []any{period}, func(row Row) error {
+		err := s.db.EachRow(ctx, `SELECT owner_id, charged FROM usage_quota WHERE period = $1`, []any{period}, func(row store.Row) error {
 			q := usage.Quota{Period: period}
 			if err := row.Scan(&q.OwnerID, &q.Charged); err != nil {
 				return err
@@ -188,14 +189,14 @@ func (s *Store) Quotas(ctx context.Context, periods []string) ([]usage.Quota, er
 	return list, nil
 }
 
-var quotasByOwners = `SELECT owner_id, charged FROM usage_quota WHERE period = $1 AND owner_id IN (` + Parameters(2, ListSize) + `)`
+var quotasByOwners = `SELECT owner_id, charged FROM usage_quota WHERE period = $1 AND owner_id IN (` + store.Parameters(2, store.ListSize) + `)`
 
 // OwnerQuotas implements usage.Store.
-func (s *Store) OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]usage.Quota, error) {
+func (s *Counters) OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]usage.Quota, error) {
 	var list []usage.Quota
-	for ids := range slices.Chunk(ownerIDs, ListSize) {
+	for ids := range slices.Chunk(ownerIDs, store.ListSize) {
 		for _, period := range periods {
-			err := s.eachUsageRow(ctx, quotasByOwners, Padded([]any{period}, ids), func(row Row) error {
+			err := s.db.EachRow(ctx, quotasByOwners, store.Padded([]any{period}, ids), func(row store.Row) error {
 				q := usage.Quota{Period: period}
 				err := row.Scan(&q.OwnerID, &q.Charged)
 				list = append(list, q)
@@ -210,16 +211,16 @@ func (s *Store) OwnerQuotas(ctx context.Context, ownerIDs, periods []string) ([]
 }
 
 // LastUses implements usage.Store.
-func (s *Store) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse, error) {
+func (s *Counters) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse, error) {
 	var list []usage.LastUse
 	for _, id := range keyIDs {
-		err := s.eachUsageRow(ctx, `SELECT hint, used_at FROM last_use WHERE key_id = $1`, []any{id}, func(row Row) error {
+		err := s.db.EachRow(ctx, `SELECT hint, used_at FROM last_use WHERE key_id = $1`, []any{id}, func(row store.Row) error {
 			u := usage.LastUse{KeyID: id}
 			var at int64
 			if err := row.Scan(&u.Hint, &at); err != nil {
 				return err
 			}
-			u.At = TimeOf(at)
+			u.At = store.TimeOf(at)
 			list = append(list, u)
 			return nil
 		})
@@ -228,12 +229,4 @@ func (s *Store) LastUses(ctx context.Context, keyIDs []string) ([]usage.LastUse,
 		}
 	}
 	return list, nil
-}
-
-func (s *Store) eachUsageRow(ctx context.Context, query string, args []any, fn func(Row) error) error {
-	rows, err := s.usage.In(ctx).Query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return ForEach(rows, fn)
 }

@@ -1,4 +1,4 @@
-package storetest
+package usagetest
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"keepsake/internal/govern/analytics"
 	"keepsake/internal/govern/lifecycle"
-	"keepsake/internal/store"
+	usagestore "keepsake/internal/store/usage"
 	"keepsake/internal/testing/testtier"
 )
 
@@ -23,14 +23,14 @@ func logged(workspaceID string, at time.Time, number int64) analytics.Request {
 	}
 }
 
-func addRequests(t *testing.T, s *store.Store, b analytics.Batch) {
+func addRequests(t *testing.T, s *usagestore.Store, b analytics.Batch) {
 	t.Helper()
-	noError(t, s.AddRequests(t.Context(), b))
+	noError(t, s.Requests.AddRequests(t.Context(), b))
 }
 
-func numbersOf(t *testing.T, s *store.Store, q analytics.RequestQuery) (numbers []int64) {
+func numbersOf(t *testing.T, s *usagestore.Store, q analytics.RequestQuery) (numbers []int64) {
 	t.Helper()
-	list, err := s.Requests(t.Context(), q)
+	list, err := s.Requests.Requests(t.Context(), q)
 	noError(t, err)
 	for _, r := range list {
 		numbers = append(numbers, r.Number)
@@ -46,7 +46,7 @@ func testRequestLog(t *testing.T, setup setup) {
 		first := logged("wsp_a", epoch, 1)
 		second := analytics.Request{At: after(time.Microsecond), Number: -5, ID: "request-x", UserID: "usr_a", WorkspaceID: "wsp_a", Traits: analytics.Traits{Method: "GET", Status: 200, Surface: "ai"}}
 		addRequests(t, s, analytics.Batch{Recorder: "r", Number: 1, At: epoch, Requests: []analytics.Request{first, second}})
-		got, err := s.Requests(t.Context(), all)
+		got, err := s.Requests.Requests(t.Context(), all)
 		noError(t, err)
 		if diff := cmp.Diff([]analytics.Request{second, first}, got); diff != "" {
 			t.Error(diff)
@@ -126,14 +126,14 @@ func testRequestLog(t *testing.T, setup setup) {
 			{"wsp_a", minute.Add(time.Minute), minute.Add(time.Hour), false},
 			{"wsp_a", minute.Add(-time.Hour), minute, false},
 		} {
-			got, err := s.HasGap(t.Context(), c.workspaceID, c.from, c.to)
+			got, err := s.Requests.HasGap(t.Context(), c.workspaceID, c.from, c.to)
 			noError(t, err)
 			if got != c.want {
 				t.Errorf("%+v: got %v", c, got)
 			}
 		}
-		noError(t, s.PruneRequests(t.Context(), minute.Add(time.Minute)))
-		if got, err := s.HasGap(t.Context(), "", minute, minute.Add(time.Minute)); got || err != nil {
+		noError(t, s.Requests.PruneRequests(t.Context(), minute.Add(time.Minute)))
+		if got, err := s.Requests.HasGap(t.Context(), "", minute, minute.Add(time.Minute)); got || err != nil {
 			t.Errorf("pruned: got %v, %v", got, err)
 		}
 	})
@@ -167,13 +167,13 @@ func testRequestLog(t *testing.T, setup setup) {
 		}
 		check("minutes", hour, int64(rows))
 		for range 2 {
-			noError(t, s.RollUpErrors(t.Context(), hour.Add(4*time.Hour+30*time.Minute)))
+			noError(t, s.Requests.RollUpErrors(t.Context(), hour.Add(4*time.Hour+30*time.Minute)))
 			check("hours", hour, int64(rows))
 		}
 		if got := errorsOf(t, s, analytics.ErrorQuery{From: hour, To: hour.Add(time.Hour)}); len(got) != 21 || !got[0].Start.Equal(hour) {
 			t.Errorf("the first hour has %d counts, want one for each of 7 keys and 3 statuses", len(got))
 		}
-		noError(t, s.PruneErrors(t.Context(), hour.Add(time.Hour)))
+		noError(t, s.Requests.PruneErrors(t.Context(), hour.Add(time.Hour)))
 		check("pruned", hour, int64(rows-60))
 	})
 
@@ -184,7 +184,7 @@ func testRequestLog(t *testing.T, setup setup) {
 			list = append(list, logged("wsp_a", after(time.Duration(i)*time.Millisecond), i))
 		}
 		addRequests(t, s, analytics.Batch{Recorder: "r", Number: 1, At: epoch, Requests: list})
-		noError(t, s.PruneRequests(t.Context(), after(498*time.Millisecond)))
+		noError(t, s.Requests.PruneRequests(t.Context(), after(498*time.Millisecond)))
 		if diff := cmp.Diff([]int64{499, 498}, numbersOf(t, s, all)); diff != "" {
 			t.Error(diff)
 		}
@@ -205,13 +205,13 @@ func testRequestLog(t *testing.T, setup setup) {
 						})
 						b.Requests = append(b.Requests, logged("wsp_a", epoch, int64(r*1000+n*100+i)))
 					}
-					if err := s.AddRequests(t.Context(), b); err != nil {
+					if err := s.Requests.AddRequests(t.Context(), b); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 			writers.Go(func() {
-				if err := s.RollUpErrors(t.Context(), epoch.Add(time.Hour)); err != nil {
+				if err := s.Requests.RollUpErrors(t.Context(), epoch.Add(time.Hour)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -233,13 +233,13 @@ func testRequestLog(t *testing.T, setup setup) {
 		caller := func(version int, workspaceID, callerID string, at time.Time) lifecycle.Caller {
 			return lifecycle.Caller{Version: version, WorkspaceID: workspaceID, CallerID: callerID, Route: "GET /api/v1/search", LastAt: at}
 		}
-		noError(t, s.AddCallers(t.Context(), []lifecycle.Caller{
+		noError(t, s.Callers.AddCallers(t.Context(), []lifecycle.Caller{
 			caller(1, "wsp_a", "key_a", epoch), caller(1, "wsp_a", "key_b", after(time.Second)), caller(2, "wsp_a", "key_a", epoch), caller(1, "wsp_b", "key_c", after(time.Hour)),
 		}, 10))
 		for workspaceID, want := range map[string]map[int]time.Time{
 			"wsp_a": {1: after(time.Second), 2: epoch}, "": {1: after(time.Hour), 2: epoch}, "wsp_c": {},
 		} {
-			got, err := s.LastCalls(t.Context(), workspaceID)
+			got, err := s.Callers.LastCalls(t.Context(), workspaceID)
 			noError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", workspaceID, diff)
@@ -248,8 +248,8 @@ func testRequestLog(t *testing.T, setup setup) {
 	})
 }
 
-func errorsOf(t *testing.T, s *store.Store, q analytics.ErrorQuery) (list []analytics.ErrorCount) {
+func errorsOf(t *testing.T, s *usagestore.Store, q analytics.ErrorQuery) (list []analytics.ErrorCount) {
 	t.Helper()
-	noError(t, s.EachError(t.Context(), q, func(c *analytics.ErrorCount) { list = append(list, *c) }))
+	noError(t, s.Requests.EachError(t.Context(), q, func(c *analytics.ErrorCount) { list = append(list, *c) }))
 	return list
 }

@@ -1,4 +1,4 @@
-package store
+package usage
 
 import (
 	"bytes"
@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"keepsake/internal/govern/usage"
+	"keepsake/internal/store"
 )
 
 // addReports adds IDs, and returns those that were not known or are older than usage.ReportMemory.
-var addReports = &Bulk{
+var addReports = &store.Bulk{
 	Into:    `usage_report (id, added_at, known_until)`,
 	Columns: 3,
 	Rest: `ON CONFLICT (id) DO UPDATE SET added_at = excluded.added_at, known_until = excluded.known_until
@@ -19,13 +20,13 @@ var addReports = &Bulk{
 }
 
 // AddReports implements usage.ReportStore. IDs are written in one order, so that no transaction waits in a circle.
-func (s *Store) AddReports(ctx context.Context, at time.Time, list []usage.Report, added func(positions []int)) error {
+func (s *Counters) AddReports(ctx context.Context, at time.Time, list []usage.Report, added func(positions []int)) error {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(list[a].ID[:], list[b].ID[:]) })
-	return s.usage.Run(ctx, func(ctx context.Context) error {
+	return s.db.Run(ctx, func(ctx context.Context) error {
 		positions, err := s.addReportIDs(ctx, at, list, order)
 		if err != nil {
 			return err
@@ -49,16 +50,16 @@ func (s *Store) AddReports(ctx context.Context, at time.Time, list []usage.Repor
 }
 
 // addReportIDs adds the IDs of list in an order. It returns the positions of those that it added, in ascending order.
-func (s *Store) addReportIDs(ctx context.Context, at time.Time, list []usage.Report, order []int) (positions []int, err error) {
+func (s *Counters) addReportIDs(ctx context.Context, at time.Time, list []usage.Report, order []int) (positions []int, err error) {
 	positionOf := make(map[[16]byte]int, len(list))
 	for i := range list {
 		positionOf[list[i].ID] = i
 	}
 	row := func(i int, values []any) []any {
-		return append(values, list[order[i]].ID[:], Micros(at), Micros(at.Add(usage.ReportMemory)))
+		return append(values, list[order[i]].ID[:], store.Micros(at), store.Micros(at.Add(usage.ReportMemory)))
 	}
-	err = s.usage.EachInsert(addReports, len(list), row, func(text string, values []any) error {
-		return s.eachUsageRow(ctx, text, values, func(row Row) error {
+	err = s.db.EachInsert(addReports, len(list), row, func(text string, values []any) error {
+		return s.db.EachRow(ctx, text, values, func(row store.Row) error {
 			var id []byte
 			if err := row.Scan(&id); err != nil {
 				return err

@@ -1,4 +1,4 @@
-package store
+package usage
 
 import (
 	"cmp"
@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/store"
 )
 
 // AddCallers implements lifecycle.CallerStore. Several processes call it at once; all write in one order, so none waits in a
 // circle. If two add new clients of one caller at the same time, some more than max can be stored.
-func (s *Store) AddCallers(ctx context.Context, callers []lifecycle.Caller, max int) error {
+func (s *Callers) AddCallers(ctx context.Context, callers []lifecycle.Caller, max int) error {
 	sorted := slices.SortedFunc(slices.Values(callers), compareCallers)
-	return s.usage.Run(ctx, func(ctx context.Context) error {
+	return s.db.Run(ctx, func(ctx context.Context) error {
 		rows := slices.Clone(sorted)
 		for from := 0; from < len(rows); {
 			to := from + 1
@@ -36,10 +37,10 @@ func compareCallers(a, b lifecycle.Caller) int {
 }
 
 var clientsByCallers = `SELECT DISTINCT caller_id, client FROM version_caller
-	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + Parameters(3, ListSize) + `)`
+	WHERE version = $1 AND workspace_id = $2 AND caller_id IN (` + store.Parameters(3, store.ListSize) + `)`
 
 // nameClients renames the clients of a caller beyond max to ManyClients. All rows have one version and workspace.
-func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max int) error {
+func (s *Callers) nameClients(ctx context.Context, rows []lifecycle.Caller, max int) error {
 	known := map[string]map[string]bool{}
 	var ids []string
 	for _, c := range rows {
@@ -48,9 +49,9 @@ func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max in
 			ids = append(ids, c.CallerID)
 		}
 	}
-	for some := range slices.Chunk(ids, ListSize) {
-		args := Padded([]any{rows[0].Version, rows[0].WorkspaceID}, some)
-		err := s.eachUsageRow(ctx, clientsByCallers, args, func(row Row) error {
+	for some := range slices.Chunk(ids, store.ListSize) {
+		args := store.Padded([]any{rows[0].Version, rows[0].WorkspaceID}, some)
+		err := s.db.EachRow(ctx, clientsByCallers, args, func(row store.Row) error {
 			var caller, client string
 			err := row.Scan(&caller, &client)
 			if err == nil {
@@ -72,22 +73,22 @@ func (s *Store) nameClients(ctx context.Context, rows []lifecycle.Caller, max in
 	return nil
 }
 
-var addCallers = &Bulk{
+var addCallers = &store.Bulk{
 	Into:    `version_caller (version, workspace_id, caller_id, route, client, last_at)`,
 	Columns: 6,
 	Rest: `ON CONFLICT (version, workspace_id, caller_id, route, client) DO UPDATE SET last_at = excluded.last_at
 		WHERE excluded.last_at > version_caller.last_at`,
 }
 
-func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error {
+func (s *Callers) writeCallers(ctx context.Context, rows []lifecycle.Caller) error {
 	slices.SortFunc(rows, compareCallers) // among equals the latest first
 	rows = slices.CompactFunc(rows, func(a, b lifecycle.Caller) bool {
 		a.LastAt = b.LastAt
 		return a == b
 	})
-	_, err := s.usage.Insert(ctx, addCallers, len(rows), func(i int, values []any) []any {
+	_, err := s.db.Insert(ctx, addCallers, len(rows), func(i int, values []any) []any {
 		c := &rows[i]
-		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, Micros(c.LastAt))
+		return append(values, c.Version, c.WorkspaceID, c.CallerID, c.Route, c.Client, store.Micros(c.LastAt))
 	})
 	if err != nil {
 		return fmt.Errorf("add callers: %w", err)
@@ -96,14 +97,14 @@ func (s *Store) writeCallers(ctx context.Context, rows []lifecycle.Caller) error
 }
 
 // Callers implements lifecycle.CallerStore.
-func (s *Store) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecycle.Caller, error) {
-	var c Conditions
+func (s *Callers) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecycle.Caller, error) {
+	var c store.Conditions
 	c.Where("version = ?", q.Version)
 	if q.WorkspaceID != "" {
 		c.Where("workspace_id = ?", q.WorkspaceID)
 	}
 	if !q.From.IsZero() {
-		c.Where("last_at >= ?", Micros(q.From))
+		c.Where("last_at >= ?", store.Micros(q.From))
 	}
 	if a := q.After; a != nil {
 		c.Where("(workspace_id, caller_id, route, client) > (?, ?, ?, ?)", a.WorkspaceID, a.CallerID, a.Route, a.Client)
@@ -111,13 +112,13 @@ func (s *Store) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecyc
 	query := `SELECT workspace_id, caller_id, route, client, last_at FROM version_caller WHERE ` + c.String() +
 		` ORDER BY workspace_id, caller_id, route, client LIMIT ` + c.Arg(q.Limit)
 	var list []lifecycle.Caller
-	err := s.eachUsageRow(ctx, query, c.Args, func(row Row) error {
+	err := s.db.EachRow(ctx, query, c.Args, func(row store.Row) error {
 		found := lifecycle.Caller{Version: q.Version}
 		var at int64
 		if err := row.Scan(&found.WorkspaceID, &found.CallerID, &found.Route, &found.Client, &at); err != nil {
 			return err
 		}
-		found.LastAt = TimeOf(at)
+		found.LastAt = store.TimeOf(at)
 		list = append(list, found)
 		return nil
 	})
@@ -128,11 +129,32 @@ func (s *Store) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifecyc
 }
 
 // PruneCallers implements lifecycle.CallerStore.
-func (s *Store) PruneCallers(ctx context.Context, before time.Time) error {
-	return s.usage.Run(ctx, func(ctx context.Context) error {
-		if _, err := s.usage.In(ctx).Exec(ctx, `DELETE FROM version_caller WHERE last_at < $1`, Micros(before)); err != nil {
+func (s *Callers) PruneCallers(ctx context.Context, before time.Time) error {
+	return s.db.Run(ctx, func(ctx context.Context) error {
+		if _, err := s.db.In(ctx).Exec(ctx, `DELETE FROM version_caller WHERE last_at < $1`, store.Micros(before)); err != nil {
 			return fmt.Errorf("prune callers: %w", err)
 		}
 		return nil
 	})
+}
+
+// LastCalls implements analytics.CallStore.
+func (s *Callers) LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error) {
+	var c store.Conditions
+	if workspaceID != "" {
+		c.Where("workspace_id = ?", workspaceID)
+	}
+	query := `SELECT version, max(last_at) FROM version_caller` + c.Clause()
+	calls := map[int]time.Time{}
+	err := s.db.EachRow(ctx, query+` GROUP BY version`, c.Args, func(row store.Row) error {
+		var version int
+		var at int64
+		err := row.Scan(&version, &at)
+		calls[version] = store.TimeOf(at)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read last calls: %w", err)
+	}
+	return calls, nil
 }

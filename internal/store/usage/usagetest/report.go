@@ -1,4 +1,4 @@
-package storetest
+package usagetest
 
 import (
 	"fmt"
@@ -10,25 +10,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/govern/usage"
-	"keepsake/internal/store"
+	usagestore "keepsake/internal/store/usage"
 )
 
-func testUsageReports(t *testing.T, open func(t *testing.T) store.Engine) {
+func testReports(t *testing.T, setup setup) {
 	now := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
 	report := func(id byte, at time.Time, requests int64) usage.Report {
 		return usage.Report{ID: [16]byte{id}, ChargedAt: now, Cell: usage.Cell{
 			Start: at, WorkspaceID: "wsp_a", KeyID: "key_a", Route: "/orders/{id}", Method: "GET", Status: 200, Surface: "backend", Requests: requests,
 		}}
 	}
-	add := func(t *testing.T, s *store.Store, at time.Time, list ...usage.Report) (positions []int) {
+	add := func(t *testing.T, s *usagestore.Store, at time.Time, list ...usage.Report) (positions []int) {
 		t.Helper()
-		noError(t, s.AddReports(t.Context(), at, list, func(added []int) { positions = slices.Clone(added) }))
+		noError(t, s.Counters.AddReports(t.Context(), at, list, func(added []int) { positions = slices.Clone(added) }))
 		return positions
 	}
 
 	t.Run("ReportsOfOneIDCountOnceInSevenDays", func(t *testing.T) {
-		t.Parallel()
-		s := store.New(open(t))
+		s := setup(t)
 		yesterday := now.Add(-20 * time.Hour)
 		got := add(t, s, now, report(9, now, 1), report(1, yesterday, 2), report(5, now, 4))
 		if diff := cmp.Diff([]int{0, 1, 2}, got); diff != "" {
@@ -42,7 +41,7 @@ func testUsageReports(t *testing.T, open func(t *testing.T) store.Engine) {
 		})
 		counted := map[string]int64{}
 		q := usage.CellQuery{WorkspaceID: "wsp_a", From: yesterday, To: now.Add(time.Hour), Step: time.Minute}
-		noError(t, s.EachCell(t.Context(), q, func(c *usage.Cell) error {
+		noError(t, s.Counters.EachCell(t.Context(), q, func(c *usage.Cell) error {
 			counted[fmt.Sprint(c.Start.Format("02 15:04 "), c.Route, " ", c.Surface)] += c.Requests
 			return nil
 		}))
@@ -55,15 +54,14 @@ func testUsageReports(t *testing.T, open func(t *testing.T) store.Engine) {
 		if got := add(t, s, later, report(5, now, 4)); !slices.Equal(got, []int{0}) {
 			t.Errorf("after seven days: added %v", got)
 		}
-		noError(t, s.PruneUsage(t.Context(), usage.Retention{Now: later, Minutes: yesterday, Hours: yesterday, Days: yesterday}))
+		noError(t, s.Counters.PruneUsage(t.Context(), usage.Retention{Now: later, Minutes: yesterday, Hours: yesterday, Days: yesterday}))
 		if got := add(t, s, later, report(1, now, 1), report(5, now, 4), report(6, now, 8)); !slices.Equal(got, []int{0}) {
 			t.Errorf("after pruning: added %v, want the pruned one", got)
 		}
 	})
 
 	t.Run("ConcurrentReportsOfOneIDCountOnce", func(t *testing.T) {
-		t.Parallel()
-		s := store.New(open(t))
+		s := setup(t)
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		added := map[int]int{}
@@ -74,7 +72,7 @@ func testUsageReports(t *testing.T, open func(t *testing.T) store.Engine) {
 					list = append(list, report(byte((i+5*n)%20), now, 1)) // each in another order
 				}
 				var mine []int
-				if err := s.AddReports(t.Context(), now, list, func(positions []int) { mine = slices.Clone(positions) }); err != nil {
+				if err := s.Counters.AddReports(t.Context(), now, list, func(positions []int) { mine = slices.Clone(positions) }); err != nil {
 					t.Error(err)
 					return
 				}
