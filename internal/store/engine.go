@@ -1,7 +1,8 @@
 // Package store stores every noun of the domain in a SQL database.
 //
 // Statements are written once, in the subset of SQL that SQLite and PostgreSQL share, next to the code that scans their rows:
-// one file per noun. What engines do differently is behind Engine and Dialect. Times are stored as Unix microseconds.
+// one file and one part of a Store per noun. What engines do differently is behind Engine and Dialect. Times are stored as Unix
+// microseconds.
 package store
 
 import (

@@ -191,7 +191,7 @@ func (l *Log) nextRemoval(ctx context.Context, chain string, done []*removal) (*
 			}
 			previous := w.at.Hash
 			if err := w.step(r); err != nil {
-				return nil, l.unremovable(ctx, err)
+				return nil, unremovable(ctx, l.Log, err)
 			}
 			if m == nil && r.Action.IsRead() {
 				m = &removal{First: r.Sequence, Previous: previous}
@@ -217,10 +217,10 @@ func (l *Log) nextRemoval(ctx context.Context, chain string, done []*removal) (*
 	return m, nil
 }
 
-// unremovable reports a chain that does not verify.
-func (l *Log) unremovable(ctx context.Context, err error) error {
+// unremovable logs a chain that does not verify, and returns other errors.
+func unremovable(ctx context.Context, log *slog.Logger, err error) error {
 	if bad, broken := errors.AsType[*Break](err); broken {
-		l.Log.ErrorContext(ctx, "old reads stay because the audit log does not verify: run keepsake audit verify",
+		log.ErrorContext(ctx, "old reads stay because the audit log does not verify: run keepsake audit verify",
 			slog.String("chain", bad.Chain), slog.Int64("sequence", bad.Sequence), slog.String("reason", string(bad.Reason)))
 		return nil
 	}

@@ -57,7 +57,7 @@ func (s *shared) wait(ctx context.Context) error {
 
 func (l *Log) writeShared(ctx context.Context, s *shared) {
 	defer close(s.done)
-	defer l.shut(s) // also if it never got the chain
+	defer l.gathering.shut(s) // also if it never got the chain
 	if l.Away {
 		l.gathering.way.Lock() // those before it of this process
 		defer l.gathering.way.Unlock()
@@ -72,7 +72,7 @@ func (l *Log) writeShared(ctx context.Context, s *shared) {
 		if err != nil {
 			return err
 		}
-		rows := l.shut(s)
+		rows := l.gathering.shut(s)
 		if last := rows[len(rows)-1]; last.Sequence > 0 && head.Hash == last.Hash {
 			return nil // writeAtOnce wrote it, but the response was lost
 		}
@@ -87,7 +87,7 @@ func (l *Log) writeAtOnce(ctx context.Context, s *shared) (written bool, err err
 	if !ok {
 		return false, nil
 	}
-	err = l.linkTo(ctx, turn, head, l.shut(s))
+	err = l.linkTo(ctx, turn, head, l.gathering.shut(s))
 	if _, stale := errors.AsType[*unit.StaleError](err); stale {
 		return false, nil
 	}
@@ -134,8 +134,7 @@ func (e *end) settle(turn int64, head Head) {
 }
 
 // shut stops s from accepting rows and returns those it has.
-func (l *Log) shut(s *shared) []*Row {
-	g := &l.gathering
+func (g *gathering) shut(s *shared) []*Row {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open == s {

@@ -1,5 +1,5 @@
-// Package usage stores what clients used, in a database of its own: it has its own writer, so that a flush never delays a
-// client's write, and no transaction contains rows of both databases.
+// Package usage stores what clients used. It has a database of its own with its own writer, so that a flush never delays a
+// client's write. No transaction contains rows of both databases.
 package usage
 
 import (
