@@ -176,7 +176,7 @@ func TestASearchThatIsNoneIsRefused(t *testing.T) {
 		{object{"q": 1}, "q", "type"},
 		{object{"q": "x", "limit": 0}, "limit", "too_small"},
 		{object{"q": "x", "fuzzy": "much"}, "fuzzy", "not_allowed"},
-		{object{"q": "x", "facets": []string{""}}, "facets[0]", "too_short"},
+		{object{"q": "x", "facets": []string{""}}, "facets[0]", "required"},
 		{object{"q": "x", "facets": "tag"}, "facets", "type"},
 		{object{"q": "x", "filter": []string{"a:eq:b", "a"}}, "filter[1]", "format"},
 		{object{"q": "x", "tags": []string{"t"}}, "tags", "unknown"},
