@@ -39,7 +39,6 @@ func restoreCommand(st *stage) *cobra.Command {
 	flags.StringVar(&r.Data, "in", "", "data `FILE` of the backup")
 	flags.StringVar(&r.Keys, "keys-in", "", "keys `FILE` of the same backup or a later one")
 	flags.StringArrayVar(&r.Journals, "journal", nil, "journal.ndjson `FILE` of the lost instance; can be repeated")
-	unsignedFlag(cmd, &r.UnsignedJournals)
 	flags.StringVar(&r.MasterKeyFile, "master-key-file", "", "`FILE` with the master key")
 	flags.StringArrayVar(&identities, "identity", nil, "`FILE` of age identities that decrypt the backup; can be repeated")
 	flags.StringVar(&passphraseFile, "passphrase-file", "", "`FILE` with the passphrase that decrypts the backup")
@@ -85,7 +84,6 @@ func restoreCommand(st *stage) *cobra.Command {
 func restoreJournalCommand(st *stage) *cobra.Command {
 	var (
 		journals []string
-		unsigned bool
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
@@ -101,7 +99,6 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 	if err := cmd.MarkFlagRequired("journal"); err != nil {
 		panic(err) // a flag of this command
 	}
-	unsignedFlag(cmd, &unsigned)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := s.load()
@@ -109,7 +106,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 			return err
 		}
 		log := slog.New(slog.NewTextHandler(st.err, &slog.HandlerOptions{Level: slog.LevelError}))
-		done, err := instance.Replay(cmd.Context(), cfg, instance.Options{Log: log}, journals, unsigned)
+		done, err := instance.Replay(cmd.Context(), cfg, instance.Options{Log: log}, journals)
 		if err != nil {
 			return err
 		}
@@ -120,10 +117,6 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 		return nil
 	}
 	return cmd
-}
-
-func unsignedFlag(cmd *cobra.Command, unsigned *bool) {
-	cmd.Flags().BoolVar(unsigned, "unsigned-journal", false, "accept journal lines that an older release wrote without authentication; use it only if no other user could write the file")
 }
 
 // readers returns the identities that decrypt a backup.

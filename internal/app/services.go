@@ -125,7 +125,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		return nil, err
 	}
 	s.audit = audit.NewLog(audit.Options{
-		Store: i.Store.Audit, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log), Keyed: i.Secrets.Authenticates(),
+		Store: i.Store.Audit, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log),
 		Checkpoints: instance.CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
 			return i.Engine.Alone(ctx, "audit reads", fn)

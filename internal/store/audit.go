@@ -151,15 +151,6 @@ func addressText(a netip.Addr) string {
 // administrative repeats the condition of the index by action word for word, so that the engine uses the index.
 const administrative = `action NOT LIKE 'memory.%'`
 
-// readActions are the actions of reads, for IN.
-var readActions = func() string {
-	var list []string
-	for _, a := range audit.ReadActions {
-		list = append(list, "'"+string(a)+"'")
-	}
-	return "(" + strings.Join(list, ", ") + ")"
-}()
-
 // auditConditions are the conditions of a filter. Some indexes omit empty values; the engine uses them only if a condition
 // excludes empty values, too.
 func auditConditions(f *audit.Filter) *Conditions {
@@ -181,9 +172,6 @@ func auditConditions(f *audit.Filter) *Conditions {
 	}
 	if f.WorkspaceID != "" {
 		c.Where("workspace_id = ?", f.WorkspaceID)
-	}
-	if f.Changes {
-		c.all = append(c.all, "action NOT IN "+readActions)
 	}
 	return c
 }
@@ -207,7 +195,7 @@ func (s *Audit) ListAuditRows(ctx context.Context, f audit.Filter) ([]*audit.Row
 	return rows[:min(len(rows), f.Limit)], nil
 }
 
-// listAuditLog reads rows of audit_log, newest first: changes, and reads of older releases.
+// listAuditLog reads rows of audit_log, which are those of changes, newest first.
 func (s *Audit) listAuditLog(ctx context.Context, f *audit.Filter) ([]*audit.Row, error) {
 	c := auditConditions(f)
 	if !f.From.IsZero() {
@@ -246,11 +234,6 @@ func (s *Audit) RemoveAuditReads(ctx context.Context, chain string, first, last 
 		_, err := s.main.In(ctx).Exec(ctx, `
 			DELETE FROM audit_read WHERE place BETWEEN (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $2
 				AND (SELECT number * 1099511627776 FROM audit_name WHERE name = $1) + $3`, chain, first, last)
-		if err != nil {
-			return err
-		}
-		_, err = s.main.In(ctx).Exec(ctx, `
-			DELETE FROM audit_log WHERE chain = $1 AND sequence BETWEEN $2 AND $3 AND action IN `+readActions, chain, first, last)
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,6 @@ type Bindings interface {
 	// Seal returns the same text for the same name. It leaves sealed names as they are.
 	Seal(workspaceID, kind, name string) string
 	Open(workspaceID, kind, text string) string
-	Sealed(text string) bool
 }
 
 // The kinds of names.
@@ -31,7 +30,7 @@ func (s *APIKeys) bound(workspaceID, kind, name string) string {
 	return s.bindings.Seal(workspaceID, kind, name)
 }
 
-// boundTo reads what bound or the previous release wrote.
+// boundTo reads what bound wrote.
 func (s *APIKeys) boundTo(workspaceID, kind, text string) string {
 	if s.bindings == nil || text == "" {
 		return text
@@ -60,33 +59,6 @@ func (s *APIKeys) boundKeys(ctx context.Context, where string, args ...any) (lis
 		return nil, fmt.Errorf("list bound keys: %w", err)
 	}
 	return list, nil
-}
-
-// SealOldBindings seals names that the previous release stored in the clear, and returns the number of keys. It can be
-// interrupted and repeated.
-func (s *APIKeys) SealOldBindings(ctx context.Context) (n int, err error) {
-	list, err := s.boundKeys(ctx, "")
-	if err != nil {
-		return 0, err
-	}
-	clear := func(name string) bool { return name != "" && !s.bindings.Sealed(name) }
-	for _, k := range list {
-		if !clear(k.subject) && !clear(k.agent) {
-			continue
-		}
-		err := s.main.Run(ctx, func(ctx context.Context) error {
-			// The revision stays, because a process of the previous release can be about to change the key.
-			_, err := s.main.In(ctx).Exec(ctx, `
-				UPDATE api_key SET subject_id = $1, agent_id = $2 WHERE id = $3 AND subject_id = $4 AND agent_id = $5`,
-				s.bound(k.workspaceID, boundSubject, k.subject), s.bound(k.workspaceID, boundAgent, k.agent), k.id, k.subject, k.agent)
-			return err
-		})
-		if err != nil {
-			return n, fmt.Errorf("seal what key %s is bound to: %w", k.id, err)
-		}
-		n++
-	}
-	return n, nil
 }
 
 // ForgetBoundSubject removes a subject from the records of a workspace's revoked keys. is reports whether a name is that

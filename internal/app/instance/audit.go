@@ -21,7 +21,7 @@ const embeddedChain = "main"
 // auditLog returns the audit log of an instance that is not served.
 func auditLog(st *store.Store, chain, dir string, secrets *seal.Secrets, opt *Options) *audit.Log {
 	return audit.NewLog(audit.Options{
-		Store: st.Audit, Units: st, Chain: chain, Secret: secrets.Get(seal.Log), Keyed: secrets.Authenticates(),
+		Store: st.Audit, Units: st, Chain: chain, Secret: secrets.Get(seal.Log),
 		Checkpoints: CheckpointsPath(dir), Random: rand.Reader, Now: opt.Now, Log: opt.Log,
 	})
 }

@@ -19,21 +19,17 @@ func journalSigner(secrets *seal.Secrets) *backup.Signer {
 	return backup.NewSigner(secrets.Get(seal.Log))
 }
 
-// authenticateJournal authenticates the journal's lines. Lines of an older release are authenticated once, at the first
-// start of this release on the folder; a secret records that. A line that fails does not prevent the start: the operator
-// must examine it.
-func (i *Instance) authenticateJournal(ctx context.Context) error {
-	begun := seal.JournalBegun + i.Chain
-	_, again := i.Secrets.Find(begun)
-	err := i.Store.Journal.Authenticate(journalSigner(i.Secrets), !again && !i.Secrets.Authenticates())
+// authenticateJournal authenticates the journal's lines. A line that fails does not prevent the start: the operator must examine
+// it.
+func (i *Instance) authenticateJournal() error {
+	err := i.Store.Journal.Authenticate(journalSigner(i.Secrets))
 	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return err
 	}
 	if err != nil {
 		i.opt.Log.Error("journal authentication failed; a restore will refuse it", "error", err)
 	}
-	_, err = i.Secrets.Ensure(ctx, begun)
-	return err
+	return nil
 }
 
 // Store is the store of an instance. Its APIKeys and Accounts hide those of the embedded store.

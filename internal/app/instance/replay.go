@@ -16,8 +16,8 @@ import (
 )
 
 // Replay applies journals to an instance that was restored by other tools, and ends every session. It refuses an instance
-// that is being served. unsigned accepts lines that an older release wrote without authentication.
-func Replay(ctx context.Context, cfg config.Config, opt Options, journals []string, unsigned bool) (result *RestoreResult, err error) {
+// that is being served.
+func Replay(ctx context.Context, cfg config.Config, opt Options, journals []string) (result *RestoreResult, err error) {
 	opt.Mode = OpenExisting
 	i, err := Open(ctx, &cfg, opt)
 	if err != nil {
@@ -36,7 +36,7 @@ func Replay(ctx context.Context, cfg config.Config, opt Options, journals []stri
 		return nil, err
 	}
 	result = &RestoreResult{Instance: i.Store.Journal.Instance()}
-	entries, err := readJournals(journals, result.Instance, i.Secrets, unsigned)
+	entries, err := readJournals(journals, result.Instance, i.Secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func checkNotServed(ctx context.Context, e *postgres.Engine, location string) er
 }
 
 // readJournals reads journals that the instance wrote.
-func readJournals(paths []string, instance string, secrets *seal.Secrets, unsigned bool) ([]backup.Entry, error) {
-	r := backup.Reading{Instance: instance, Signer: journalSigner(secrets), Unsigned: unsigned}
+func readJournals(paths []string, instance string, secrets *seal.Secrets) ([]backup.Entry, error) {
+	r := backup.Reading{Instance: instance, Signer: journalSigner(secrets)}
 	return r.Journals(paths)
 }
 

@@ -32,8 +32,6 @@ type RestoreRequest struct {
 	Identities []age.Identity
 	OlderKeys  bool     // accept a keys file that is older than the data
 	Journals   []string // of each process that wrote
-	// UnsignedJournals accepts lines that an older release wrote without authentication.
-	UnsignedJournals bool
 	// MasterKeyFile is copied into the folder. If it is empty, the setting must provide the key, also at every start.
 	MasterKeyFile string
 	Progress      func(bytes int)      // called with the bytes read of the two files; can be nil
@@ -223,7 +221,7 @@ func (r *RestoreRequest) update(ctx context.Context, engine *sqlite.Engine, dir 
 	}
 	var entries []backup.Entry
 	if len(r.Journals) > 0 {
-		if entries, err = readJournals(r.Journals, instance, secrets, r.UnsignedJournals); err != nil {
+		if entries, err = readJournals(r.Journals, instance, secrets); err != nil {
 			return err
 		}
 		if err := backup.WriteJournal(JournalPath(dir), entries, journalSigner(secrets)); err != nil {

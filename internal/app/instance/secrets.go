@@ -25,7 +25,7 @@ func (i *Instance) Unseal(ctx context.Context) error {
 	if i.Secrets, err = seal.Open(ctx, i.Store.Secrets, master, !i.Initialised); err != nil {
 		return err
 	}
-	if err := i.authenticateJournal(ctx); err != nil {
+	if err := i.authenticateJournal(); err != nil {
 		return err
 	}
 	if err := i.sealBindings(ctx); err != nil {
@@ -34,8 +34,7 @@ func (i *Instance) Unseal(ctx context.Context) error {
 	return i.checkJournal(ctx)
 }
 
-// sealBindings encrypts the subjects that API keys are bound to, including those that the previous release stored in
-// plain text.
+// sealBindings lets the store encrypt the subjects that API keys are bound to.
 func (i *Instance) sealBindings(ctx context.Context) error {
 	secret, err := i.Secrets.Ensure(ctx, seal.Bindings)
 	if err != nil {
@@ -44,11 +43,7 @@ func (i *Instance) sealBindings(ctx context.Context) error {
 	if i.Binding, err = seal.InstanceKey(secret); err != nil {
 		return err
 	}
-	if err := openBindings(i.Store.Store, i.Secrets); err != nil {
-		return err
-	}
-	_, err = i.Store.APIKeys.SealOldBindings(ctx)
-	return err
+	return openBindings(i.Store.Store, i.Secrets)
 }
 
 // openBindings lets a store decrypt the subjects that API keys are bound to, if the instance has the secret.

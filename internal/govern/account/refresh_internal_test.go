@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An earlier release gave refresh tokens 30 days each, whenever the session began.
+// A token that is stored with a later end is held to that of its session.
 func TestNoRefreshTokenOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)

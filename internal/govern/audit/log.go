@@ -28,8 +28,6 @@ type Options struct {
 	Chain string
 	// Secret authenticates rows and checkpoints and hashes persons.
 	Secret []byte
-	// Keyed says that the instance has had no log of an older release, which chained rows without a key.
-	Keyed bool
 	// Checkpoints is the path of the file of checkpoints.
 	Checkpoints string
 	Reads       Reads // how rows of reads are written

@@ -34,7 +34,7 @@ func keepingIn(t testing.TB, on store.Engine, dir string) *kept {
 	k := &kept{bundle: &bundle{store: s, dir: dir}, on: on}
 	k.at.Store(noon.UnixMicro())
 	k.Log = audit.NewLog(audit.Options{
-		Store: s.Audit, Units: s, Chain: "main", Secret: make([]byte, 32), Keyed: true, Checkpoints: filepath.Join(k.dir, "audit.checkpoints"),
+		Store: s.Audit, Units: s, Chain: "main", Secret: make([]byte, 32), Checkpoints: filepath.Join(k.dir, "audit.checkpoints"),
 		ReadDays: 30, Random: randomness{}, Now: k.now, Log: slog.New(slog.DiscardHandler),
 	})
 	k.begin(t, true)
@@ -271,29 +271,6 @@ func TestReadBehindARemovalIsLinked(t *testing.T) {
 			t.Errorf("%d rows, %v; want one behind %s", len(rows), err, before.Hash)
 		}
 	})
-}
-
-func TestReadsOfOlderReleasesAreRemoved(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.ReadDays = 30
-	b.write(t, 20)
-	b.checkpoint(t)
-	rows := b.rows(t)
-	for _, r := range rows { // as an older release wrote them, chained without a key
-		b.tamper(t, fmt.Sprintf("UPDATE audit_log SET action = 'memory.recalled' WHERE sequence = %d AND sequence %% 3 > 0", r.Sequence))
-	}
-	rewrite(t, b, b.rows(t))
-	b.tamperWith(t, "keys.db", "DELETE FROM audit_record")
-	remove(t, b.Checkpoints)
-	b = b.again(t)
-	k := &kept{bundle: b}
-	k.sound(t, "before")
-	k.read(t, 2)
-	k.pass(40 * day)
-	k.removeReads(t)
-	k.expect(t, "afterwards", 0, 6, 1)
-	k.sound(t, "afterwards")
 }
 
 func TestReadsStayWithoutASetting(t *testing.T) {

@@ -155,9 +155,6 @@ func IDPosition(text string) (at time.Time, sequence int64, hash []byte, ok bool
 	return time.UnixMilli(int64(head >> 16)), int64(head & 0xfff), hash, true
 }
 
-// olderSum is the hash of r in older releases, which had no key.
-func (r *Row) olderSum() Hash { return r.sum(sha256.New(), "keepsake audit row 1", r.ID) }
-
 // sum hashes r with h. Every part is preceded by its length, so that different rows have different input.
 func (r *Row) sum(h hash.Hash, form, id string) (sum Hash) {
 	part(h, form)

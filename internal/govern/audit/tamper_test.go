@@ -164,8 +164,8 @@ func TestRewrittenChainIsFoundWithoutCheckpoints(t *testing.T) {
 	rewrite(t, b, rows[3:])
 	for range 2 {
 		v := b.verify(t)
-		if v.Break() == nil || v.Break().Sequence != 4 || v.Break().Reason != audit.RowUnkeyed || v.Break().ID != rows[3].ID {
-			t.Errorf("found %+v, want row 4 without a key", v.Break())
+		if v.Break() == nil || v.Break().Sequence != 4 || v.Break().Reason != audit.RowChanged || v.Break().ID != rows[3].ID {
+			t.Errorf("found %+v, want row 4 changed", v.Break())
 		}
 		b.checkpoint(t) // of the rewritten chain
 	}
@@ -284,59 +284,10 @@ func shorten(t *testing.T, path string) {
 	}
 }
 
-// A log of an older release has no key and no record. The first start of this one takes it as it is; from then on it is held to that.
-func TestOlderLogIsTakenOverOnce(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name     string
-		tamper   func(t *testing.T, b *bundle)
-		sequence int64
-		reason   audit.Reason
-	}{
-		{"untouched", nil, 0, ""},
-		{"an older row is edited", func(t *testing.T, b *bundle) {
-			b.tamper(t, "UPDATE audit_log SET actor = 'key_b' WHERE sequence = 3")
-		}, 3, audit.RowChanged},
-		{"the older rows are rewritten", func(t *testing.T, b *bundle) {
-			rows := b.rows(t)[:6]
-			rows[2].Actor = "key_b"
-			rewrite(t, b, rows)
-		}, 6, audit.RowRewritten},
-		{"a newer row is rewritten", func(t *testing.T, b *bundle) {
-			rewrite(t, b, b.rows(t)[7:])
-		}, 8, audit.RowUnkeyed},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			b.write(t, 6)
-			rewrite(t, b, b.rows(t))
-			b.tamperWith(t, "keys.db", "DELETE FROM audit_record")
-			if v := b.verify(t); v.Break() != nil {
-				t.Fatalf("before the first start: %+v", v.Break())
-			}
-			b = b.again(t)
-			b.write(t, 3)
-			b.checkpoint(t)
-			if test.tamper != nil {
-				test.tamper(t, b)
-			}
-			found := b.verify(t).Break()
-			switch {
-			case test.reason == "" && found != nil:
-				t.Errorf("found %+v", found)
-			case test.reason != "" && (found == nil || found.Sequence != test.sequence || found.Reason != test.reason):
-				t.Errorf("found %+v, want row %d %s", found, test.sequence, test.reason)
-			}
-		})
-	}
-}
-
-// An instance that this release made never had rows without a key, so that nothing looks like an upgrade of it.
-func TestNewLogIsNeverTakenForOlder(t *testing.T) {
+// Nothing that looks like a new log is taken for one: all rows are rewritten, and the records and checkpoints are gone.
+func TestRewrittenLogIsFoundWithoutRecords(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Keyed = true
 	b.write(t, 6)
 	b.checkpoint(t)
 	rewrite(t, b, b.rows(t))
@@ -345,47 +296,8 @@ func TestNewLogIsNeverTakenForOlder(t *testing.T) {
 	b = b.again(t)
 	b.write(t, 1)
 	b.checkpoint(t)
-	if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 1 || v.Break().Reason != audit.RowUnkeyed {
-		t.Errorf("found %+v, want row 1 without a key", v.Break())
-	}
-}
-
-// Beside a process of this release one of an older release still adds rows, until it is replaced.
-func TestOlderProcessGoesOnUntilItIsReplaced(t *testing.T) {
-	t.Parallel()
-	a := setup(t)
-	a.write(t, 3)
-	rewrite(t, a, a.rows(t))
-	a.tamper(t, "UPDATE audit_log SET chain = 'older'", "UPDATE audit_chain SET name = 'older'")
-	a.tamperWith(t, "keys.db", "DELETE FROM audit_record")
-	rehash := func() { // as the older process has written them
-		rows, err := a.store.Audit.AuditRowsAfter(t.Context(), "older", 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rewriteChain(t, a, "older", rows)
-	}
-	rehash()
-	a = a.again(t) // the first one of this release
-	a.write(t, 2)
-	a.checkpoint(t)
-	older := a.Options
-	older.Chain = "older"
-	process := &bundle{Log: audit.NewLog(older), store: a.store, engine: a.engine, dir: a.dir}
-	process.at.Store(a.at.Load())
-	process.write(t, 2)
-	rehash()
-	if v := a.verify(t); v.Break() != nil || v.Rows != 7 {
-		t.Errorf("beside an older process: %+v, %+v", v, v.Break())
-	}
-	process.begin(t, false) // it is replaced
-	process.write(t, 1)
-	if v := a.verify(t); v.Break() != nil || v.Rows != 8 {
-		t.Errorf("after it was replaced: %+v, %+v", v, v.Break())
-	}
-	rehash()
-	if v := a.verify(t); v.Break() == nil || v.Break().Sequence != 6 || v.Break().Reason != audit.RowUnkeyed {
-		t.Errorf("later: %+v", v.Break())
+	if v := b.verify(t); v.Break() == nil || v.Break().Sequence != 1 || v.Break().Reason != audit.RowChanged {
+		t.Errorf("found %+v, want row 1 changed", v.Break())
 	}
 }
 
@@ -411,33 +323,16 @@ func TestRestoredLogIsAccepted(t *testing.T) {
 	if v := next.verify(t); v.Break() != nil || v.Rows != 6 {
 		t.Errorf("found %+v", v.Break())
 	}
-	// A backup of an older release, whose keys know no records.
-	rewrite(t, next, next.rows(t))
-	next.tamperWith(t, "keys.db", "DELETE FROM audit_record")
-	remove(t, next.Checkpoints)
-	next = next.again(t)
-	if err := next.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	next.write(t, 1)
-	next.checkpoint(t)
-	if v := next.verify(t); v.Break() != nil || v.Rows != 7 {
-		t.Errorf("found %+v", v.Break())
-	}
 }
 
-// rewrite makes the database hold these rows of the chain main, hashed as older releases did.
+// rewrite makes the database hold these rows of the chain main, hashed without the key.
 func rewrite(t *testing.T, b *bundle, rows []*audit.Row) {
 	t.Helper()
-	rewriteChain(t, b, "main", rows)
-}
-
-func rewriteChain(t *testing.T, b *bundle, chain string, rows []*audit.Row) {
-	t.Helper()
+	const chain = "main"
 	previous := rows[0].Previous
 	var statements []string
 	for _, r := range rows {
-		hash := audittest.OlderHash(r, chain, previous)
+		hash := audittest.UnkeyedHash(r, chain, previous)
 		statements = append(statements, fmt.Sprintf(
 			`UPDATE audit_log SET actor = '%s', previous_hash = x'%s', hash = x'%s' WHERE chain = '%s' AND sequence = %d`,
 			r.Actor, previous, hash, chain, r.Sequence))

@@ -26,7 +26,6 @@ const (
 	HeadWrong         Reason = "head_wrong"        // the stored end of the chain contradicts its rows
 	CheckpointForged  Reason = "checkpoint_forged" // this instance has not signed it
 	CheckpointsBroken Reason = "checkpoints_unreadable"
-	RowUnkeyed        Reason = "unkeyed"             // it has no key, but follows rows that have one
 	RecordMissing     Reason = "record_missing"      // the chain has no record, but should have one
 	RecordForged      Reason = "record_forged"       // this instance has not sealed it
 	CheckpointMissing Reason = "checkpoints_missing" // the folder's file lacks the last checkpoint
@@ -42,7 +41,6 @@ var messages = map[Reason]string{
 	HeadWrong:         "The stored end of the chain does not match its last row.",
 	CheckpointForged:  "The checkpoint of the row was not signed by this instance.",
 	CheckpointsBroken: "The file of checkpoints has a line that is not a checkpoint.",
-	RowUnkeyed:        "The row is chained without the instance's key, after the last row of an older release: an older release was started again, or the row was forged.",
 	RecordMissing:     "The sealed record of the chain is missing beside the secrets: it was deleted, or the keys were replaced by an older copy.",
 	RecordForged:      "The sealed record of the chain was not sealed by this instance.",
 	CheckpointMissing: "The checkpoint is no longer in audit.checkpoints: the file was deleted, cut off or replaced by an older one. Put back a copy that has it.",
@@ -129,7 +127,7 @@ func (l *Log) Verify(ctx context.Context, checkpoints string) (*Verified, error)
 		case bad != nil:
 		case recorded && w.record == nil:
 			bad = &Break{Chain: chain, Sequence: w.at.Sequence, Reason: RecordForged}
-		case !recorded && (l.Keyed || w.keyed || len(records) > 0):
+		case !recorded:
 			bad = &Break{Chain: chain, Sequence: w.at.Sequence, Reason: RecordMissing}
 		case chain == l.Chain && checkpoints == l.Checkpoints && lost != nil:
 			bad = &Break{Chain: chain, Sequence: lost.Sequence, Reason: CheckpointMissing}
@@ -181,7 +179,6 @@ type walk struct {
 	rows   int64         // that were good
 	points []*Checkpoint // of the rows to come
 	record *record       // nil if there is none that opens
-	keyed  bool          // a row with the key was found
 
 	removed []*removal // current and later removals
 	kept    *stays     // rows in the current removal; nil outside one
@@ -242,18 +239,6 @@ func (w *walk) verify(ctx context.Context, points []*Checkpoint) (*Break, error)
 	return nil, err
 }
 
-// older reports whether a row may be chained as older releases did.
-func (w *walk) older(sequence int64) bool {
-	switch {
-	case w.log.Keyed:
-		return false
-	case w.record == nil: // Verify reports that
-		return true
-	default:
-		return sequence <= w.record.Older || !w.record.Keyed
-	}
-}
-
 // verifyPage is how many rows are read at a time: a statement that ran on would keep the write-ahead log from being
 // folded into the database.
 const verifyPage = 1000
@@ -307,17 +292,13 @@ func (w *walk) step(r *Row) error {
 	if r.Packed {
 		r.Previous = w.at.Hash
 	}
-	keyed := w.log.sum(r) == r.Hash
-	w.keyed = w.keyed || keyed
 	switch {
 	case r.Sequence != next:
 		return w.bad(next, "", RowMissing)
 	case w.gap > 0 && r.Action.IsRead(): // a removal removes the last reads first
 		return w.bad(w.gap, "", RowMissing)
-	case !keyed && (r.Packed || r.olderSum() != r.Hash):
+	case w.log.sum(r) != r.Hash:
 		return w.bad(next, r.ID, RowChanged)
-	case !keyed && !w.older(next):
-		return w.bad(next, r.ID, RowUnkeyed)
 	case !w.blind && r.Previous != w.at.Hash:
 		return w.bad(next, r.ID, RowUnlinked)
 	}

@@ -143,11 +143,10 @@ type UserState struct {
 
 // WorkspaceState is the state of a workspace.
 type WorkspaceState struct {
-	ID        string `json:"id"`
-	Revision  int64  `json:"revision"`
-	Suspended bool   `json:"suspended"`
-	// Embeddings is nil in entries of releases without embeddings.
-	Embeddings *bool `json:"embeddings,omitempty"`
+	ID         string `json:"id"`
+	Revision   int64  `json:"revision"`
+	Suspended  bool   `json:"suspended"`
+	Embeddings bool   `json:"embeddings"`
 }
 
 // ErasedSubject is a subject whose data keys were destroyed up to a generation.
@@ -218,18 +217,14 @@ func OpenJournal(path, instance string, now func() time.Time) (*Journal, error) 
 // Instance returns the instance whose journal it is.
 func (j *Journal) Instance() string { return j.instance }
 
-// Authenticate sets the signer and checks all lines. With adopt, it authenticates lines that an older release wrote without
-// authentication; only the first start of this release on a folder does that. The error names the line that failed. The
-// journal can still be appended to, because refusing changes would help an attacker who damaged it.
-func (j *Journal) Authenticate(signer *Signer, adopt bool) error {
+// Authenticate sets the signer and checks all lines. The error names the line that failed. The journal can still be appended to,
+// because refusing changes would help an attacker who damaged it.
+func (j *Journal) Authenticate(signer *Signer) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.signer, j.end = signer, -1
-	entries, err := readJournal(j.path, j.instance, signer, adopt)
-	if err != nil || !adopt {
-		return err
-	}
-	return replaceJournal(j.path, entries, signer)
+	_, err := readJournal(j.path, j.instance, signer)
+	return err
 }
 
 // Append appends an entry durably. Call it within the transaction of the change, before the commit. If the commit then
@@ -246,7 +241,7 @@ func (j *Journal) Append(e Entry) error {
 func (j *Journal) Carry(entries []Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	own, err := readJournal(j.path, j.instance, j.signer, true)
+	own, err := readJournal(j.path, j.instance, j.signer)
 	if err != nil {
 		return err
 	}
@@ -369,17 +364,15 @@ func (j *Journal) checkLast(f *os.File) error {
 type Reading struct {
 	Instance string
 	Signer   *Signer
-	// Unsigned accepts lines without authentication, as older releases wrote them. The operator must vouch for the file.
-	Unsigned bool
 }
 
 // Journal reads the entries of a journal. It refuses a journal of another instance, and a line that this instance did not
 // write in that place. It ignores an incomplete last line, which a crash can leave.
 func (r *Reading) Journal(path string) ([]Entry, error) {
-	return readJournal(path, r.Instance, r.Signer, r.Unsigned)
+	return readJournal(path, r.Instance, r.Signer)
 }
 
-func readJournal(path, instance string, signer *Signer, unsigned bool) ([]Entry, error) {
+func readJournal(path, instance string, signer *Signer) ([]Entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
@@ -399,14 +392,10 @@ func readJournal(path, instance string, signer *Signer, unsigned bool) ([]Entry,
 		switch {
 		case e.Instance != instance:
 			return nil, fmt.Errorf("journal %s belongs to another instance", path)
-		case signed && !signer.wrote(body, last, sum):
+		case !signed || !signer.wrote(body, last, sum):
 			return nil, fmt.Errorf("journal %s, line %d %w", path, number, ErrForged)
-		case !signed && !unsigned:
-			return nil, fmt.Errorf("journal %s, line %d %w", path, number, ErrUnsigned)
-		case signed:
-			last = sum
 		}
-		list, data = append(list, e), rest
+		list, data, last = append(list, e), rest, sum
 	}
 }
 
@@ -444,22 +433,6 @@ func WriteJournal(path string, entries []Entry, signer *Signer) error {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
-}
-
-// replaceJournal replaces a journal by one with these entries.
-func replaceJournal(path string, entries []Entry, signer *Signer) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	defer os.Remove(f.Name())
-	if err := writeEntries(f, entries, signer); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	return folder.Sync(filepath.Dir(path))
 }
 
 // writeEntries writes entries, each authenticated with the one before, and closes f.

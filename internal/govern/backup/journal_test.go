@@ -25,7 +25,7 @@ func journal(t *testing.T, path string) *backup.Journal {
 	t.Helper()
 	j, err := backup.OpenJournal(path, "I", now)
 	if err == nil {
-		err = j.Authenticate(signer, false)
+		err = j.Authenticate(signer)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestJournalsOfSeveralProcessesAreOne(t *testing.T) {
 	write := func(path string, entries ...backup.Entry) {
 		j, err := backup.OpenJournal(path, "I", func() time.Time { clock = clock.Add(time.Second); return clock })
 		if err == nil {
-			err = j.Authenticate(signer, false)
+			err = j.Authenticate(signer)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -430,9 +430,9 @@ func TestForgedJournalLineIsRefused(t *testing.T) {
 		"lines in another order":           {lines[0] + lines[2] + lines[1], backup.ErrForged, "line 2 "},
 		"an old line at the end":           {string(text) + lines[0], backup.ErrForged, "line 4 "},
 		"a line by another secret":         {string(foreign), backup.ErrForged, "line 1 "},
-		"a line without authentication":    {string(text) + unsigned, backup.ErrUnsigned, "line 4 "},
-		"a line whose own was taken away":  {lines[0] + lines[1][:strings.Index(lines[1], `,"mac"`)] + "}\n", backup.ErrUnsigned, "line 2 "},
-		"a journal without authentication": {unsigned, backup.ErrUnsigned, "line 1 "},
+		"a line without authentication":    {string(text) + unsigned, backup.ErrForged, "line 4 "},
+		"a line whose own was taken away":  {lines[0] + lines[1][:strings.Index(lines[1], `,"mac"`)] + "}\n", backup.ErrForged, "line 2 "},
+		"a journal without authentication": {unsigned, backup.ErrForged, "line 1 "},
 	} {
 		forged := filepath.Join(t.TempDir(), "forged")
 		if err := os.WriteFile(forged, []byte(c.text), 0o600); err != nil {
@@ -441,11 +441,6 @@ func TestForgedJournalLineIsRefused(t *testing.T) {
 		_, err := reading.Journal(forged)
 		if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.line) {
 			t.Errorf("%s: %v, want %v of %s", name, err, c.want, c.line)
-		}
-		believing := reading
-		believing.Unsigned = true
-		if _, err := believing.Journal(forged); errors.Is(c.want, backup.ErrForged) != (err != nil) {
-			t.Errorf("%s, with lines of older releases: %v", name, err)
 		}
 	}
 	// Who writes on behind a forged line does not vouch for it.
@@ -456,40 +451,25 @@ func TestForgedJournalLineIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Authenticate(signer, false); !errors.Is(err, backup.ErrUnsigned) {
+	if err := j.Authenticate(signer); !errors.Is(err, backup.ErrForged) {
 		t.Errorf("the next start says %v", err)
 	}
 	if err := j.Append(entryOf("c")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reading.Journal(path); !errors.Is(err, backup.ErrUnsigned) {
+	if _, err := reading.Journal(path); !errors.Is(err, backup.ErrForged) {
 		t.Errorf("after another line: %v", err)
 	}
 }
 
-func TestOlderJournalIsAuthenticatedOnce(t *testing.T) {
+func TestJournalNeedsASigner(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.ndjson")
-	older := `{"instance":"I","at":"2026-11-21T20:00:00Z","user":{"id":"a","revision":2,"deleted":true}}` + "\n" +
-		`{"instance":"I","at":"2026-11-21T20:01:00Z","user":{"id":"b","revision":2,"deleted":true}}` + "\n"
-	if err := os.WriteFile(path, []byte(older), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j, err := backup.OpenJournal(path, "I", now)
+	j, err := backup.OpenJournal(filepath.Join(t.TempDir(), "journal.ndjson"), "I", now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Append(entryOf("c")); err == nil {
 		t.Error("a line was added before there was a signer")
-	}
-	if err := j.Authenticate(signer, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Append(entryOf("c")); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := reading.Journal(path); err != nil || idsOf(list) != "a b c" || !list[0].At.Equal(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) {
-		t.Errorf("read %+v, %v", list, err)
 	}
 }
 
@@ -637,11 +617,5 @@ func TestRevocationsInTheJournalAreFinal(t *testing.T) {
 		if got := st.workspaces["wsp_1"].Embeddings; got != c.want {
 			t.Errorf("%s: embeddings are %v", name, got)
 		}
-	}
-	st := &credentials{workspaces: map[string]account.Workspace{"wsp_1": {ID: "wsp_1", Revision: 9, Embeddings: true}}}
-	entry := at(later, backup.WorkspaceEntry(&account.Workspace{ID: "wsp_1", Revision: 3}))
-	entry.Workspace.Embeddings = nil // of an earlier release
-	if _, err := backup.Replay(t.Context(), st.all(), []backup.Entry{entry}, madeAt); err != nil || !st.workspaces["wsp_1"].Embeddings {
-		t.Errorf("an entry without embeddings switches them off, %v", err)
 	}
 }

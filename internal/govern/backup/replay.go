@@ -36,7 +36,7 @@ func UserEntry(u *account.User, deleted bool) Entry {
 
 // WorkspaceEntry is the journal entry of a changed workspace.
 func WorkspaceEntry(w *account.Workspace) Entry {
-	return Entry{Workspace: &WorkspaceState{ID: w.ID, Revision: w.Revision, Suspended: w.Suspended, Embeddings: &w.Embeddings}}
+	return Entry{Workspace: &WorkspaceState{ID: w.ID, Revision: w.Revision, Suspended: w.Suspended, Embeddings: w.Embeddings}}
 }
 
 // SubjectEntry is the journal entry of an erased subject.
@@ -247,7 +247,7 @@ func (s *WorkspaceState) replay(ctx context.Context, st Accounts, later func(hel
 	}
 	suspended := s.Suspended || w.Suspended && !later(w.Revision)
 	// A restore never makes texts leave the machine that did not before it.
-	off := s.Embeddings != nil && !*s.Embeddings && later(w.Revision)
+	off := !s.Embeddings && later(w.Revision)
 	if w.Suspended == suspended && !(w.Embeddings && off) {
 		return nil
 	}

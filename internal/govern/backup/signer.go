@@ -11,13 +11,8 @@ import (
 	"fmt"
 )
 
-// Errors of reading a journal that commands distinguish.
-var (
-	// ErrForged: this instance did not write the line in this place.
-	ErrForged = errors.New("was not written by this instance in this place: it was changed, moved or added, or the line before it was removed; later lines cannot be trusted either")
-	// ErrUnsigned: the line has no authentication.
-	ErrUnsigned = errors.New("is not authenticated: an older release or someone else wrote it; compare it with your own copy, then use --unsigned-journal")
-)
+// ErrForged is the error of reading a journal with a line that this instance did not write in this place.
+var ErrForged = errors.New("was not written by this instance in this place: it was changed, moved or added, or the line before it was removed; later lines cannot be trusted either")
 
 // Signer authenticates journal lines with a key derived from a secret of the instance.
 type Signer struct{ key []byte }

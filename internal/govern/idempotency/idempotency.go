@@ -28,7 +28,7 @@ type Answer struct {
 	Sealed   []byte    // nil if a key or a memory that it contains was erased
 	SealedBy string    // describes the keys that open it; empty if it is not sealed
 	Subjects []KeyName // the subjects in the answer; not read back
-	Own      []byte    // an additional key to open it; nil if it was dropped, or the answer is from an earlier release
+	Own      []byte    // an additional key to open it; nil if it was dropped, or the answer is about no subject
 }
 
 // Store stores answers for 24 hours.

@@ -11,8 +11,7 @@ import (
 )
 
 // Binding encrypts the names that API keys are bound to, deterministically (AES-SIV): the same name in the same
-// workspace always has the same ciphertext. So keys with the same binding are found by it, and a process that cannot
-// decrypt it, such as one of the previous release, can still compare it.
+// workspace always has the same ciphertext. So keys with the same binding are found by it.
 type Binding struct{ siv *subtle.AESSIV }
 
 // bindingPrefix marks encrypted names. No plain name begins with it.
@@ -46,9 +45,8 @@ func (b *Binding) Seal(workspaceID, kind, name string) string {
 // Sealed reports whether Seal returned a text.
 func (*Binding) Sealed(text string) bool { return strings.HasPrefix(text, bindingPrefix) }
 
-// Open decrypts what Seal returned. A name that an earlier release stored unencrypted stays as it is. So does one that
-// cannot be decrypted, for example because of another secret: no subject or agent has such a name, so the key reaches
-// nothing.
+// Open decrypts what Seal returned. A text that is not encrypted stays as it is. So does one that cannot be decrypted, for
+// example because of another secret: no subject or agent has such a name, so the key reaches nothing.
 func (b *Binding) Open(workspaceID, kind, text string) string {
 	encoded, sealed := strings.CutPrefix(text, bindingPrefix)
 	if !sealed {

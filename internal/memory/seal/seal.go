@@ -26,10 +26,6 @@ const (
 	Backend      = "backend"  // text that opens the backend listener; only if processes share the database
 )
 
-// JournalBegun is the prefix of a secret's name that is followed by the name of a process. The secret exists once the
-// lines of that process's journal are authenticated.
-const JournalBegun = "journal/"
-
 // JournalHead is the prefix of a secret's name that is followed by the name of a process, a slash and a number. The secret
 // with the highest number authenticates a line of that process's journal: the journal contains it unless lines were lost.
 const JournalHead = "journal-head/"

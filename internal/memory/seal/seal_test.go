@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tink-crypto/tink-go/v2/aead/subtle"
-
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/sqlite"
@@ -127,52 +125,6 @@ func TestSecretsAreBoundToTheirNameAndInstance(t *testing.T) {
 	}
 	if _, err := seal.Open(t.Context(), moved{Store: st.Secrets, instance: id, swap: true}, master, false); err == nil {
 		t.Error("exchanged secrets were unwrapped")
-	}
-}
-
-// older is a store of an instance whose secret Check is replaced. An older release made it a byte shorter.
-type older struct {
-	seal.Store
-	check []byte
-}
-
-func (o older) Secrets(ctx context.Context) ([]seal.Wrapped, error) {
-	list, err := o.Store.Secrets(ctx)
-	for i := range list {
-		if list[i].Name == seal.Check {
-			list[i].Sealed = o.check
-		}
-	}
-	return list, err
-}
-
-func TestOlderInstancesAreRecognized(t *testing.T) {
-	t.Parallel()
-	st, master := newStore(t), seal.MasterKey{1}
-	now, err := seal.Open(t.Context(), st.Secrets, master, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !now.Authenticates() {
-		t.Error("a new instance is taken for an older one")
-	}
-	wrapping, err := subtle.NewAESGCM(master[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := now.Get(seal.Check)
-	for size, want := range map[int]bool{len(check) - 1: false, len(check): true} {
-		sealed, err := wrapping.Encrypt(check[:size], []byte("keepsake secret\x00"+now.Instance()+"\x00"+seal.Check))
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := seal.Open(t.Context(), older{st.Secrets, sealed}, master, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := opened.Authenticates(); got != want {
-			t.Errorf("a check of %d bytes: %v, want %v", size, got, want)
-		}
 	}
 }
 

@@ -18,9 +18,6 @@ const secretSize = 32
 // secret.
 var names = [...]string{Check, Pepper, Cursor, Replay, Log}
 
-// addable are the secrets that data of an earlier release can lack: creating them invalidates nothing.
-var addable = []string{Log}
-
 // ErrWrongMasterKey reports that the secrets are wrapped with another key. It names the setting.
 var ErrWrongMasterKey = errors.New("masterKey: this is not the key the data is sealed with; use the key that was created with this data folder, or the one that the last `keepsake keys rotate-master` replaced it with")
 
@@ -60,17 +57,6 @@ func (s *Secrets) Find(name string) ([]byte, bool) {
 	defer s.mu.RUnlock()
 	secret, ok := s.byName[name]
 	return secret, ok
-}
-
-// authenticated is the last byte of the secret Check if the instance was created by a release that authenticates its
-// journal and the rows of its audit log. It cannot be changed without the master key.
-const authenticated = 2
-
-// Authenticates reports whether the instance was created by a release that authenticates its journal and its audit log.
-// Then nothing genuine lacks authentication. An instance of an older release can be upgraded at most.
-func (s *Secrets) Authenticates() bool {
-	check := s.Get(Check)
-	return len(check) > secretSize && check[secretSize] >= authenticated
 }
 
 // Names lists the secrets whose names begin with prefix, such as signing/.
@@ -150,9 +136,7 @@ func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets
 	s := &Secrets{store: st, box: box}
 	switch {
 	case len(wrapped) > 0:
-		if s.byName, err = box.unwrapAll(wrapped); err == nil {
-			err = s.addNew(ctx)
-		}
+		s.byName, err = box.unwrapAll(wrapped)
 	case fresh:
 		s.byName, err = box.make(ctx, st)
 	default:
@@ -162,16 +146,6 @@ func Open(ctx context.Context, st Store, master MasterKey, fresh bool) (*Secrets
 		return nil, err
 	}
 	return s, nil
-}
-
-// addNew creates the secrets that this release introduced.
-func (s *Secrets) addNew(ctx context.Context) error {
-	for _, name := range addable {
-		if _, err := s.Ensure(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Opens reports whether the secrets in st are wrapped with master.
@@ -202,9 +176,6 @@ func (b *box) make(ctx context.Context, st Store) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name == Check {
-			secret = append(secret, authenticated)
-		}
 		byName[name] = secret
 		all = append(all, b.wrap(name, secret))
 	}
@@ -230,7 +201,7 @@ func (b *box) unwrapAll(all []Wrapped) (map[string][]byte, error) {
 		sealed[w.Name] = w
 	}
 	for _, name := range names {
-		if _, ok := sealed[name]; !ok && !slices.Contains(addable, name) {
+		if _, ok := sealed[name]; !ok {
 			return nil, fmt.Errorf("secret %s is missing: restore the keys.db that belongs to this data", name)
 		}
 	}

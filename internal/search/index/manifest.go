@@ -167,7 +167,7 @@ func (x *Index) openSegment(name string) (*segment, error) {
 	return s, nil
 }
 
-// removeOthers removes files that a crash or an earlier version left.
+// removeOthers removes files that a crash left.
 func (x *Index) removeOthers(named map[string]bool) error {
 	names, err := x.o.files.list()
 	if err != nil {

@@ -35,9 +35,6 @@ func newRanking(current Statistics, earlier *Statistics) *ranking {
 	r := &ranking{statistics: current}
 	if earlier != nil {
 		r.statistics, r.frozen = *earlier, true
-		if earlier.Languages == 0 {
-			r.statistics.Languages = current.Languages
-		}
 	}
 	title, text := r.average(r.statistics.Titles), r.average(r.statistics.Texts)
 	for code, length := range lengths {

@@ -165,8 +165,8 @@ type Statistics struct {
 	Docs   int64 `json:"n"`
 	Titles int64 `json:"t"` // sums of coded lengths
 	Texts  int64 `json:"x"`
-	// The languages of the documents. It is empty in cursors of earlier versions.
-	Languages text.LanguageSet `json:"l,omitempty"`
+	// The languages of the documents.
+	Languages text.LanguageSet `json:"l"`
 	// Documents with each word of a query, in the order of its words, and of the words of its phrases.
 	Frequencies []int64 `json:"f"`
 }

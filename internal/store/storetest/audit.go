@@ -224,9 +224,7 @@ func testAudit(t *testing.T, setup setup) {
 
 	t.Run("OnlyReadsAreRemoved", func(t *testing.T) {
 		s := setup(t)
-		older := auditRow("a", 3)
-		older.Action = audit.MemoryRecalled // as an older release has written it
-		rows := []*audit.Row{auditRead("a", 1), auditRow("a", 2), older, auditRead("a", 4), auditRow("a", 5), auditRead("a", 6)}
+		rows := []*audit.Row{auditRead("a", 1), auditRow("a", 2), auditRead("a", 3), auditRead("a", 4), auditRow("a", 5), auditRead("a", 6)}
 		noError(t, s.Audit.AppendAuditRows(t.Context(), rows))
 		noError(t, s.Audit.AppendAuditRows(t.Context(), []*audit.Row{auditRead("b", 1), auditRead("b", 2), auditRead("b", 3)}))
 		noError(t, s.Audit.RemoveAuditReads(t.Context(), "a", 2, 5))

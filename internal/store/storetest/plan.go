@@ -132,9 +132,6 @@ func fillAudit(t *testing.T, s *store.Store) {
 			continue
 		}
 		r.ID, r.Action = audit.FirstID(r.At), audit.MemoryUpdated
-		if of%2 == 0 {
-			r.Action = audit.MemoryRecalled // as an older release wrote it
-		}
 		if of%50 == 0 {
 			r.Action = []audit.Action{audit.KeyRevoked, audit.KeyCreated}[of/50%2]
 		}

@@ -34,15 +34,15 @@ func (r *Recorder) Entries() []audit.Entry {
 	return append([]audit.Entry(nil), r.entries...)
 }
 
-// OlderHash is the hash of a row in releases without a key, implemented a second time.
-func OlderHash(r *audit.Row, chain string, previous audit.Hash) audit.Hash {
+// UnkeyedHash is the hash that someone without the key gives a row, implemented a second time.
+func UnkeyedHash(r *audit.Row, chain string, previous audit.Hash) audit.Hash {
 	var m bytes.Buffer
 	number := func(n int64) { m.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) }
 	text := func(s string) {
 		number(int64(len(s)))
 		m.WriteString(s)
 	}
-	text("keepsake audit row 1")
+	text("keepsake audit row 2")
 	text(chain)
 	number(r.Sequence)
 	m.Write(previous[:])

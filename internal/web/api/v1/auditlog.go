@@ -199,7 +199,7 @@ type auditBreakView struct {
 	Chain    string  `json:"chain"`
 	Sequence int64   `json:"sequence" doc:"The number of the entry in its chain, starting at 1."`
 	ID       *string `json:"id"`
-	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,unkeyed,record_missing,record_forged,checkpoints_missing"`
+	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,record_missing,record_forged,checkpoints_missing"`
 	Message  string  `json:"message"`
 }
 
