@@ -185,10 +185,15 @@ func (m Metadata) MarshalJSONTo(enc *jsontext.Encoder) error {
 			return err
 		}
 		var err error
-		if value, ok := m[name].(float64); ok {
+		switch value := m[name].(type) {
+		case string:
+			err = enc.WriteToken(jsontext.String(value))
+		case bool:
+			err = enc.WriteToken(jsontext.Bool(value))
+		case float64:
 			err = enc.WriteValue(number.Append(enc.AvailableBuffer(), value))
-		} else {
-			err = json.MarshalEncode(enc, m[name])
+		default:
+			err = json.MarshalEncode(enc, value)
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -75,6 +76,9 @@ func Append(dst []byte, v any) ([]byte, error) {
 	}
 	return dst, nil
 }
+
+// Write is Encode into a writer, while v is encoded.
+func Write(w io.Writer, v any) error { return json.MarshalWrite(w, v, encodeOptions) }
 
 var encodeOptions = json.Deterministic(true)
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ type numberLine struct {
 
 type numbersOut struct {
 	Body  struct{}
-	Lines iter.Seq2[*numberLine, error]
+	Lines endpoint.Sequence[numberLine]
 }
 
 // numbers answers with Count lines, and then fails if the request asks for it.
@@ -119,7 +118,7 @@ type countOut struct {
 	Status int `enum:"200,201"`
 	Body   struct {
 		Count   int                           `json:"count"`
-		Numbers iter.Seq2[*numberLine, error] `json:"numbers"`
+		Numbers endpoint.Sequence[numberLine] `json:"numbers"`
 	}
 }
 
@@ -212,7 +211,7 @@ func TestAListEndsWithItsClient(t *testing.T) {
 	}
 	type list struct {
 		Body struct {
-			Items iter.Seq2[*item, error] `json:"items"`
+			Items endpoint.Sequence[item] `json:"items"`
 		}
 	}
 	const items, gone = 1_000, 100

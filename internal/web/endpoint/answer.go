@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,6 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/base/wire"
 )
 
 // Response is an encoded response that was not sent yet.
@@ -35,9 +40,9 @@ type output struct {
 	headers     []outHeader
 	body        *shape
 	bodyIndex   []int
-	once        bool   // some members of the body are shown once
-	sequence    int    // the member that is a sequence, or -1
-	line        *shape // of each line; nil if the operation has no Lines
+	once        map[string]bool // the members of the body that are shown once
+	sequence    bool            // the body contains a Sequence
+	line        *shape          // of each line; nil if the operation has no Lines
 	linesIndex  []int
 	csvIndex    []int // of the table; nil if the operation has no CSV
 	rawIndex    []int // of a body that the operation encodes itself; nil if it has none
@@ -51,7 +56,7 @@ type outHeader struct {
 }
 
 func compileOutput(op *Operation, t reflect.Type) *output {
-	o := &output{typ: t, status: op.Status, statuses: []int{op.Status}, sequence: -1}
+	o := &output{typ: t, status: op.Status, statuses: []int{op.Status}, once: map[string]bool{}}
 	shapes := newShapes(answered)
 	for _, f := range visibleFields(t) {
 		name, isHeader := f.Tag.Lookup("header")
@@ -65,17 +70,15 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			o.bodyIndex = f.Index
 			o.body = shapes.of(f.Type)
 			for i := range o.body.members {
-				switch m := &o.body.members[i]; {
-				case m.once:
-					o.once = true
-				case m.shape.kind == sequenceKind:
-					o.sequence = i
+				if m := &o.body.members[i]; m.once {
+					o.once[m.name] = true
 				}
 			}
+			o.sequence = shapes.sequences > 0
 		case f.Name == "Lines":
 			item, ok := isSequence(f.Type)
 			if !ok {
-				panic(fmt.Sprintf("endpoint: %s: Lines is no iter.Seq2 of pointers and errors", op.ID))
+				panic(fmt.Sprintf("endpoint: %s: Lines is no Sequence", op.ID))
 			}
 			if op.Class != Stream {
 				panic(fmt.Sprintf("endpoint: %s: an answer in lines takes its time, which is the class Stream", op.ID))
@@ -95,8 +98,8 @@ func compileOutput(op *Operation, t reflect.Type) *output {
 			panic(fmt.Sprintf("endpoint: %s: only a member of the body itself can be shown once, not one of %s", op.ID, s.typ))
 		}
 	}
-	if shapes.sequences > 1 || shapes.sequences == 1 && (o.sequence < 0 || o.once) {
-		panic(fmt.Sprintf("endpoint: %s: a sequence is the one member of a body that is, where nothing is shown once", op.ID))
+	if o.sequence && len(o.once) > 0 {
+		panic(fmt.Sprintf("endpoint: %s: a body with a Sequence shows nothing once", op.ID))
 	}
 	if (o.body == nil && o.line == nil && o.rawIndex == nil) != (op.Status == 204) {
 		panic(fmt.Sprintf("endpoint: %s: status %d, but Body says otherwise", op.ID, op.Status))
@@ -146,23 +149,15 @@ func (o *output) encode(response *Response, out any, buf []byte, whole bool) (er
 	if o.asTable(response, v) || o.inPieces(response, v, whole) || o.body == nil {
 		return nil
 	}
-	body := v.FieldByIndex(o.bodyIndex)
 	start := len(buf)
-	if o.sequence >= 0 {
-		buf, err = o.appendItems(buf, body)
-	} else {
-		buf, err = o.body.append(buf, body)
-	}
-	if err != nil {
+	if buf, err = wire.Append(buf, v.FieldByIndex(o.bodyIndex).Addr().Interface()); err != nil {
 		return fmt.Errorf("encode %s: %w", o.typ, err)
 	}
-	if o.sequence < 0 {
-		buf = append(buf, '\n') // encodeItems appends one too
-	}
+	buf = append(buf, '\n')
 	response.Body = buf[start:]
 	response.Kept = response.Body
-	if o.once {
-		response.Kept, err = o.withoutSecrets(body)
+	if len(o.once) > 0 {
+		response.Kept, err = o.withoutSecrets(response.Body)
 	}
 	return err
 }
@@ -184,36 +179,38 @@ func (o *output) asTable(response *Response, v reflect.Value) bool {
 func (o *output) inPieces(response *Response, v reflect.Value, whole bool) bool {
 	if o.line != nil {
 		if lines := v.FieldByIndex(o.linesIndex); !lines.IsNil() {
-			response.Media = MediaLines
-			response.Pieces = o.pieces(func(out func([]byte) bool) error { return o.encodeLines(lines, out) })
+			response.Media, response.Pieces = MediaLines, o.lines(lines.Interface().(sequence))
 			return true
 		}
 	}
-	if o.sequence < 0 || whole {
+	if !o.sequence || whole {
 		return false
 	}
-	body := v.FieldByIndex(o.bodyIndex)
-	response.Media = mediaJSON
-	response.Pieces = o.pieces(func(out func([]byte) bool) error { return o.encodeItems(body, out) })
+	response.Media, response.Pieces = mediaJSON, o.bodyInPieces(v.FieldByIndex(o.bodyIndex).Addr().Interface())
 	return true
 }
 
-// withoutSecrets encodes a copy of body in which members that are shown once are null. Omitted members stay omitted.
-func (o *output) withoutSecrets(body reflect.Value) ([]byte, error) {
-	blanked := reflect.New(body.Type()).Elem()
-	blanked.Set(body)
-	kept := *o.body
-	kept.members = slices.Clone(kept.members)
-	for i := range kept.members {
-		m := &kept.members[i]
-		if v := m.of(blanked); m.once && !v.IsZero() {
-			v.SetZero()
-			m.omitZero = false
+// withoutSecrets returns a body in which members that are shown once are null. Omitted members stay omitted.
+func (o *output) withoutSecrets(body []byte) ([]byte, error) {
+	var kept []byte
+	from := 0
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	_, err := dec.ReadToken()
+	for err == nil && dec.PeekKind() == '"' {
+		var name jsontext.Token
+		if name, err = dec.ReadToken(); err != nil {
+			break
+		}
+		once := o.once[name.String()]
+		var value jsontext.Value
+		if value, err = dec.ReadValue(); err == nil && once {
+			end := int(dec.InputOffset())
+			kept = append(append(kept, body[from:end-len(value)]...), "null"...)
+			from = end
 		}
 	}
-	text, err := kept.append(nil, blanked)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", o.typ, err)
+		return nil, fmt.Errorf("remove secrets of %s: %w", o.typ, err)
 	}
-	return append(text, '\n'), nil
+	return append(kept, body[from:]...), nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"iter"
 	"net/http/httptest"
 	"testing"
 
@@ -46,7 +45,7 @@ type numbersAnswer struct {
 	Body struct {
 		Items []numberView `json:"items"`
 	}
-	Lines iter.Seq2[*numberView, error]
+	Lines endpoint.Sequence[numberView]
 }
 
 var errNumbers = errors.New("out of numbers")

@@ -3,7 +3,6 @@ package endpoint_test
 import (
 	"bytes"
 	"context"
-	"iter"
 	"net/http/httptest"
 	"testing"
 
@@ -22,7 +21,7 @@ type manyNotes struct {
 func (in *manyNotes) Harmless() bool { return len(in.Body.Items) == 1 }
 
 type onlyLines struct {
-	Lines iter.Seq2[*place, error]
+	Lines endpoint.Sequence[place]
 }
 
 // looseNotes has what the fixture lacks: items that are judged one by one, merge patches, an answer in nothing but lines.

@@ -57,14 +57,14 @@
 //		ETag   string   `header:"ETag"`                     // sent where not empty
 //		Loc    string   `header:"Location"`                 // below the version: /notes/n1
 //		Body   noteView                                     // no Body: 204
-//		Lines  iter.Seq2[*noteView, error]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
+//		Lines  endpoint.Sequence[noteView]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
 //		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
 //		Raw    []byte `media:"text/plain"`                  // in place of Body: a body that the operation encodes itself; JSON without media
 //	}
 //
 //	type manyNotes struct {
 //		Body struct {
-//			Notes iter.Seq2[*noteView, error] `json:"notes"` // a list that is encoded as it is sent
+//			Notes endpoint.Sequence[noteView] `json:"notes"` // a list that is encoded as it is sent
 //		}
 //	}
 //
@@ -194,7 +194,7 @@ func (b Bound) Harmless() bool {
 // response that shows a secret cannot be.
 func (op *Operation) Compressible() bool {
 	switch {
-	case op.output != nil && op.output.once, op.SignIn, op.Judging, op.Idempotent:
+	case op.output != nil && len(op.output.once) > 0, op.SignIn, op.Judging, op.Idempotent:
 		return false
 	case op.Method == "POST":
 		return op.Scope == auth.Read || op.Scope == auth.MemoryRead || op.Calls

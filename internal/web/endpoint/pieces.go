@@ -1,101 +1,110 @@
 package endpoint
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"keepsake/internal/base/wire"
 )
 
-// isSequence reports whether t is iter.Seq2[*T, error], and returns T.
+// Sequence is a list that is encoded while it is sent, up to its first error. It can be nil, which is an empty list.
+type Sequence[V any] iter.Seq2[*V, error]
+
+// MarshalJSONTo encodes the list.
+func (s Sequence[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	if s != nil {
+		for item, err := range s {
+			if err != nil {
+				return err
+			}
+			if err := json.MarshalEncode(enc, item); err != nil {
+				return err
+			}
+		}
+	}
+	return enc.WriteToken(jsontext.EndArray)
+}
+
+func (Sequence[V]) of() reflect.Type { return reflect.TypeFor[V]() }
+
+// each calls out with each item.
+func (s Sequence[V]) each(out func(item any) error) error {
+	for item, err := range s {
+		if err != nil {
+			return err
+		}
+		if err := out(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sequence is any Sequence[V].
+type sequence interface {
+	of() reflect.Type
+	each(out func(item any) error) error
+}
+
+// isSequence reports whether t is Sequence[V], and returns V.
 func isSequence(t reflect.Type) (item reflect.Type, ok bool) {
-	if t.Kind() != reflect.Func || !t.CanSeq2() {
-		return nil, false
+	if s, ok := reflect.Zero(t).Interface().(sequence); ok {
+		return s.of(), true
 	}
-	yield := t.In(0)
-	if yield.In(0).Kind() != reflect.Pointer || yield.In(1) != reflect.TypeFor[error]() {
-		return nil, false
-	}
-	return yield.In(0).Elem(), true
+	return nil, false
 }
 
-// items returns the items of a sequence, which can be nil, up to its first error.
-func items(sequence reflect.Value) iter.Seq2[reflect.Value, error] {
-	return func(yield func(reflect.Value, error) bool) {
-		if sequence.IsNil() {
-			return
-		}
-		for item, failed := range sequence.Seq2() {
-			if err, _ := failed.Interface().(error); err != nil {
-				yield(reflect.Value{}, err)
-				return
+// lines returns each item of a sequence as a line.
+func (o *output) lines(s sequence) iter.Seq2[[]byte, error] {
+	return o.pieces(func(p pieces) error {
+		var line []byte
+		return s.each(func(item any) (err error) {
+			if line, err = wire.Append(line[:0], item); err != nil {
+				return err
 			}
-			if !yield(item.Elem(), nil) {
-				return
-			}
-		}
-	}
-}
-
-// encodeLines passes each item of a Lines field to out as a line. A piece is valid until out returns. If out returns false,
-// encodeLines stops.
-func (o *output) encodeLines(sequence reflect.Value, out func(piece []byte) bool) error {
-	var line []byte
-	for item, err := range items(sequence) {
-		if err != nil {
+			line = append(line, '\n')
+			_, err = p.Write(line)
 			return err
-		}
-		if line, err = o.line.append(line[:0], item); err != nil {
-			return err
-		}
-		line = append(line, '\n')
-		if !out(line) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// encodeItems passes a body with a sequence to out, one item per piece. The first and the last piece contain the rest.
-func (o *output) encodeItems(body reflect.Value, out func(piece []byte) bool) error {
-	before, list, after := o.body.members[:o.sequence], &o.body.members[o.sequence], o.body.members[o.sequence+1:]
-	piece, err := appendMembers([]byte{'{'}, before, body)
-	if err != nil {
-		return err
-	}
-	piece = append(list.appendName(piece), '[')
-	comma := ""
-	for item, err := range items(list.of(body)) {
-		if err != nil {
-			return err
-		}
-		if piece, err = list.shape.item.append(append(piece, comma...), item); err != nil {
-			return err
-		}
-		if !out(piece) {
-			return nil
-		}
-		piece, comma = piece[:0], ","
-	}
-	if piece, err = appendMembers(append(piece, ']'), after, body); err != nil {
-		return err
-	}
-	out(append(piece, "}\n"...))
-	return nil
-}
-
-// appendItems appends such a body as a whole.
-func (o *output) appendItems(dst []byte, body reflect.Value) ([]byte, error) {
-	err := o.encodeItems(body, func(piece []byte) bool {
-		dst = append(dst, piece...)
-		return true
+		})
 	})
-	return dst, err
 }
 
-// pieces returns the pieces as a sequence, with an error at its end.
-func (o *output) pieces(encode func(out func(piece []byte) bool) error) iter.Seq2[[]byte, error] {
+// bodyInPieces returns a body while it is encoded.
+func (o *output) bodyInPieces(body any) iter.Seq2[[]byte, error] {
+	return o.pieces(func(p pieces) error {
+		err := wire.Write(p, body)
+		if err == nil {
+			_, err = p.Write([]byte{'\n'})
+		}
+		return err
+	})
+}
+
+// pieces passes on what is written to it.
+type pieces func(piece []byte, err error) bool
+
+var errUnread = errors.New("the rest is not read")
+
+// Write implements io.Writer.
+func (p pieces) Write(piece []byte) (int, error) {
+	if !p(piece, nil) {
+		return 0, errUnread
+	}
+	return len(piece), nil
+}
+
+// pieces returns what encode writes, with an error at its end.
+func (o *output) pieces(encode func(p pieces) error) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		if err := encode(func(piece []byte) bool { return yield(piece, nil) }); err != nil {
+		if err := encode(yield); err != nil && !errors.Is(err, errUnread) {
 			yield(nil, fmt.Errorf("encode %s: %w", o.typ, err))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"keepsake/internal/base/wire"
@@ -25,7 +24,7 @@ const (
 	listKind
 	mapKind
 	objectKind
-	sequenceKind // a list that is encoded while it is sent: iter.Seq2[*T, error]
+	sequenceKind // a Sequence
 )
 
 // shape is the compiled form of a Go type as JSON or as a parameter.
@@ -52,10 +51,6 @@ type member struct {
 	unsupported bool
 	once        bool
 	prefilled   bool // has a default, so it can be omitted
-
-	// for responses
-	quoted              string // `"name":`
-	omitZero, omitEmpty bool
 }
 
 // of returns m's field of the struct v.
@@ -141,7 +136,7 @@ func (c *shapes) of(t reflect.Type) *shape {
 	case reflect.Func:
 		item, ok := isSequence(t)
 		if !ok || c.side == asked {
-			panic(fmt.Sprintf("endpoint: %s is no iter.Seq2 of pointers and errors of an answer", t))
+			panic(fmt.Sprintf("endpoint: %s is no Sequence of an answer", t))
 		}
 		s.kind = sequenceKind
 		s.item = c.item(item)
@@ -196,14 +191,12 @@ func (c *shapes) object(t reflect.Type) *shape {
 			if m.optional {
 				panic(fmt.Sprintf("endpoint: %s.%s: an answer has no optional members, but pointers", t, f.Name))
 			}
-			m.omitZero, m.omitEmpty = options == "omitzero", options == "omitempty"
-			if options != "" && !m.omitZero && !m.omitEmpty {
+			if options != "" && options != "omitzero" && options != "omitempty" {
 				panic(fmt.Sprintf("endpoint: %s.%s: no such json option: %s", t, f.Name, options))
 			}
-			m.required = !m.omitZero && !m.omitEmpty
+			m.required = options == ""
 			m.nullable = m.nullable && m.required
 		}
-		m.quoted = strconv.Quote(name) + ":"
 		m.required = boolTag(f, "required", m.required)
 		if c.side == asked && !m.required {
 			m.nullable = true // null means absent; in a merge patch it removes the member

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 
 	"keepsake/internal/base/page"
@@ -68,7 +67,7 @@ type auditLogAnswer struct {
 		Items      []auditEntryView `json:"items"`
 		NextCursor *string          `json:"nextCursor"`
 	}
-	Lines iter.Seq2[*auditEntryView, error]
+	Lines endpoint.Sequence[auditEntryView]
 }
 
 type auditEntryView struct {

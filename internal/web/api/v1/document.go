@@ -3,7 +3,6 @@ package v1
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/url"
 	"strings"
 	"time"
@@ -270,7 +269,7 @@ type documentPosition struct {
 
 type documentList struct {
 	Body struct {
-		Items      iter.Seq2[*documentView, error] `json:"items"`
+		Items      endpoint.Sequence[documentView] `json:"items"`
 		NextCursor *string                         `json:"nextCursor"`
 	}
 }

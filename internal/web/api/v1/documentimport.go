@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 
 	"keepsake/internal/base/field"
 	"keepsake/internal/base/wire"
@@ -67,7 +66,7 @@ type exportDocuments struct {
 }
 
 type exportedDocuments struct {
-	Lines iter.Seq2[*portableDocument, error]
+	Lines endpoint.Sequence[portableDocument]
 }
 
 // portableDocument is a line of an export.

@@ -1,9 +1,8 @@
 package v1
 
 import (
-	"iter"
-
 	"keepsake/internal/base/page"
+	"keepsake/internal/web/endpoint"
 )
 
 // pageQuery selects one page of a list.
@@ -73,7 +72,7 @@ func viewsOf[T, V any](items []T, view func(*T) V) []V {
 }
 
 // views converts the items of a list while they are sent, so that none is converted for a client that has disconnected.
-func views[T, V any](list []T, viewOf func(T) V) iter.Seq2[*V, error] {
+func views[T, V any](list []T, viewOf func(T) V) endpoint.Sequence[V] {
 	return func(yield func(*V, error) bool) {
 		for i := range list {
 			if view := viewOf(list[i]); !yield(&view, nil) {

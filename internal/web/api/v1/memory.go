@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -289,7 +288,7 @@ type listMemories struct {
 
 type memoryList struct {
 	Body struct {
-		Items      iter.Seq2[*memoryView, error] `json:"items"`
+		Items      endpoint.Sequence[memoryView] `json:"items"`
 		NextCursor *string                       `json:"nextCursor"`
 	}
 }

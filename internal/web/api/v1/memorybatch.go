@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"keepsake/internal/base/problem"
@@ -89,7 +88,7 @@ func (in *createMemories) items() []memory.Item {
 
 type memoryResults struct {
 	Body struct {
-		Results iter.Seq2[*memoryResult, error] `json:"results"`
+		Results endpoint.Sequence[memoryResult] `json:"results"`
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 
 	"keepsake/internal/base/wire"
 	"keepsake/internal/govern/auth"
@@ -79,7 +78,7 @@ type portableView struct {
 }
 
 type exportedSubject struct {
-	Lines iter.Seq2[*portableView, error]
+	Lines endpoint.Sequence[portableView]
 }
 
 func viewOfRevision(m *memory.Memory) revisionView {
