@@ -147,7 +147,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.warn()
-	for _, number := range a.services.releases.Undeclared() {
+	for _, number := range a.services.versions.releases.Undeclared() {
 		a.deps.Log.Warn("released version is not declared by this build; serving it as its predecessor", "version", number)
 	}
 	if a.first != nil && a.deps.Demo {
@@ -180,7 +180,7 @@ func (a *App) start(ctx context.Context, admin Admin) error {
 		}
 		a.first, err = a.instance.FirstStart(ctx, instance.FirstStart{
 			Admin: admin, URL: cmp.Or(a.cfg.PublicURL, a.PrimaryURL()),
-			Accounts: a.services.people, APIKeys: a.services.apiKeys, Audit: a.services.audit,
+			Accounts: a.services.identity.people, APIKeys: a.services.identity.apiKeys, Audit: a.services.records.audit,
 		})
 		return err
 	})

@@ -24,14 +24,14 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 	c, err := console.New(console.Options{
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), AgentsURL: agents, Log: a.deps.Log,
 		SetUp: func(ctx context.Context, token, password string, from netip.Addr) (string, error) {
-			u, err := a.services.logins.SetUp(ctx, token, password, from)
+			u, err := a.services.identity.logins.SetUp(ctx, token, password, from)
 			if err != nil {
 				return "", err
 			}
 			return u.Email, nil
 		},
 		Operator: func() string {
-			if operator, ok := a.services.accounts.Operator(); ok {
+			if operator, ok := a.services.identity.accounts.Operator(); ok {
 				return operator.ID()
 			}
 			return ""
@@ -41,7 +41,7 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 		return nil, err
 	}
 	r, err := reference.New(reference.Options{
-		Texts: keepsake.Texts, Release: a.deps.Version, Document: a.describe, Versions: a.services.versions.Snapshot,
+		Texts: keepsake.Texts, Release: a.deps.Version, Document: a.describe, Versions: a.services.versions.registry.Snapshot,
 		BasePath: api.BasePathOf(strings.TrimSuffix(a.cfg.PublicURL, "/")), Style: c.AssetURL("console.css"), Icon: c.AssetURL("icon.svg"), Agents: agents,
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *App) SetupLink(ctx context.Context) (string, error) {
 	if a.first == nil {
 		return "", nil
 	}
-	token, err := a.services.logins.SetupToken(ctx, a.first.UserID)
+	token, err := a.services.identity.logins.SetupToken(ctx, a.first.UserID)
 	if err != nil {
 		return "", err
 	}

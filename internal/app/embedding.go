@@ -4,49 +4,50 @@ import (
 	"context"
 
 	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 	"keepsake/internal/base/metrics"
+	"keepsake/internal/govern/account"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/embedding"
 	"keepsake/internal/memory/embedding/openai"
 	v1 "keepsake/internal/web/api/v1"
 )
 
-// assembleEmbeddings creates the client of the embeddings endpoint, if one is set. A local process has none: its commands are over
+// newEmbeddings creates the client of the embeddings endpoint; nil if none is set. A local process has none: its commands are over
 // before an endpoint has answered.
-func (s *services) assembleEmbeddings(cfg *config.Config, deps *Deps) {
+func newEmbeddings(i *instance.Instance, cfg *config.Config, deps *Deps, accounts *account.Directory) *memory.Embeddings {
 	e := &cfg.Embeddings
 	if e.URL == "" || deps.Local {
-		return
+		return nil
 	}
-	s.embeddings = &memory.Embeddings{
+	return &memory.Embeddings{
 		Client: embedding.NewClient(embedding.Options{
 			Encoder: openai.New(openai.Options{
 				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
 			}),
-			Model: e.Model, DailyTexts: e.DailyTexts, Count: s.instance.Store.Memories.CountEmbedded,
-			Workspaces: func() int { return len(s.accounts.WithEmbeddings()) }, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
+			Model: e.Model, DailyTexts: e.DailyTexts, Count: i.Store.Memories.CountEmbedded,
+			Workspaces: func() int { return len(accounts.WithEmbeddings()) }, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
 		}),
 		Uses: func(workspaceID string) bool {
-			w, ok := s.accounts.Entry(workspaceID)
+			w, ok := accounts.Entry(workspaceID)
 			return ok && w.Embeddings()
 		},
-		Workspaces: s.accounts.WithEmbeddings,
+		Workspaces: accounts.WithEmbeddings,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
-			return s.instance.Engine.Alone(ctx, "embeddings", fn)
+			return i.Engine.Alone(ctx, "embeddings", fn)
 		},
 	}
-	s.embeddingLimit = e.DailyTexts
 }
 
 // embeddingNumbers returns the state of the embeddings endpoint and how many memories wait for vectors.
 func (s *services) embeddingNumbers(ctx context.Context) v1.EmbeddingNumbers {
-	if s.embeddings == nil {
+	if s.memory.embeddings == nil {
 		return v1.EmbeddingNumbers{State: "off"}
 	}
-	client := s.embeddings.Client
+	client := s.memory.embeddings.Client
 	stats := client.Stats()
 	n := v1.EmbeddingNumbers{
-		State: "ready", Progress: s.embeddingProgress(ctx), DailyTexts: s.embeddingLimit,
+		State: "ready", Progress: s.embeddingProgress(ctx), DailyTexts: s.memory.dailyTexts,
 		SentMemories: stats.Memories, SentQueries: stats.Queries, DegradedQueries: stats.Degraded,
 	}
 	switch {
@@ -67,8 +68,8 @@ func (s *services) embeddingProgress(ctx context.Context) *v1.EmbeddingProgress 
 		return nil
 	}
 	n := &v1.EmbeddingProgress{TextsToday: texts}
-	for _, workspaceID := range s.embeddings.Workspaces() {
-		p, err := s.instance.Store.Memories.EmbeddingProgress(ctx, workspaceID, s.embeddings.Client.Model())
+	for _, workspaceID := range s.memory.embeddings.Workspaces() {
+		p, err := s.instance.Store.Memories.EmbeddingProgress(ctx, workspaceID, s.memory.embeddings.Client.Model())
 		if err != nil {
 			return nil
 		}
@@ -82,7 +83,7 @@ func (s *services) embeddingProgress(ctx context.Context) *v1.EmbeddingProgress 
 
 // checkEmbeddings returns why the embeddings endpoint is not used now.
 func (s *services) checkEmbeddings(context.Context) error {
-	switch client := s.embeddings.Client; {
+	switch client := s.memory.embeddings.Client; {
 	case client.Limited():
 		return embedding.ErrLimit
 	case client.MemoriesPaused(), client.QueriesPaused():
@@ -113,8 +114,8 @@ func (s *services) addEmbeddingMetrics(r *metrics.Registry) {
 	r.Add(func(ctx context.Context, scrape *metrics.Scrape) {
 		var n embedding.Stats
 		progress := &v1.EmbeddingProgress{}
-		if s.embeddings != nil {
-			n, progress = s.embeddings.Client.Stats(), s.embeddingProgress(ctx)
+		if s.memory.embeddings != nil {
+			n, progress = s.memory.embeddings.Client.Stats(), s.embeddingProgress(ctx)
 		}
 		scrape.Set(sent, float64(n.Memories), "memories")
 		scrape.Set(sent, float64(n.Queries), "queries")
@@ -122,7 +123,7 @@ func (s *services) addEmbeddingMetrics(r *metrics.Registry) {
 		for _, reason := range embedding.Reasons {
 			scrape.Set(failures, float64(n.Failures[reason]), string(reason))
 		}
-		scrape.SetBool(paused, s.embeddings != nil && s.checkEmbeddings(ctx) != nil)
+		scrape.SetBool(paused, s.memory.embeddings != nil && s.checkEmbeddings(ctx) != nil)
 		if progress != nil {
 			scrape.Set(waiting, float64(progress.WaitingMemories))
 		}

@@ -2,24 +2,24 @@ package app
 
 import (
 	"context"
-	"sync"
 
+	"keepsake/internal/app/instance"
 	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/memory/seal"
 	clusterpg "keepsake/internal/store/cluster/postgres"
-	"keepsake/internal/store/postgres"
 )
 
-// assembleIdempotency creates the service that replays responses. On a shared database, claims say which requests run.
-func (s *services) assembleIdempotency(deps *Deps) {
-	i := s.instance
-	s.replays = idempotency.NewService(i.Store.Idempotency, i.Store, i.Secrets.Get(seal.Replay), deps.Now)
-	s.replays.SealBy(answerKeys{s.subjects, i.Binding})
-	s.replays.Limit(s.maxStorage)
-	if engine, ok := i.Engine.(*postgres.Engine); ok && !deps.Local {
-		s.claims = clusterpg.NewClaims(engine.Connect, deps.Log)
-		s.replays.Among(s.claims)
+// newReplays creates the service that replays responses. On a shared database, claims say which requests run.
+func newReplays(
+	i *instance.Instance, deps *Deps, subjects *seal.Subjects, maxStorage func(workspaceID string) *int64, claims *clusterpg.Claims,
+) *idempotency.Service {
+	replays := idempotency.NewService(i.Store.Idempotency, i.Store, i.Secrets.Get(seal.Replay), deps.Now)
+	replays.SealBy(answerKeys{subjects, i.Binding})
+	replays.Limit(maxStorage)
+	if claims != nil {
+		replays.Among(claims)
 	}
+	return replays
 }
 
 // answerKeys encrypt stored responses: with the data key of a subject, or with a key of the instance.
@@ -38,11 +38,4 @@ func (k answerKeys) AnswerKey(ctx context.Context, name idempotency.KeyName) (id
 		return nil, err
 	}
 	return key, nil
-}
-
-// runClaims starts the claims, which must outlive the last request.
-func (s *services) runClaims(ctx context.Context, running *sync.WaitGroup) {
-	if s.claims != nil {
-		running.Go(func() { s.claims.Run(ctx) })
-	}
 }

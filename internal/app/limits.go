@@ -7,23 +7,27 @@ import (
 	"time"
 
 	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 	"keepsake/internal/govern/limit"
 	"keepsake/internal/govern/usage"
 	"keepsake/internal/memory/seal"
+	clusterpg "keepsake/internal/store/cluster/postgres"
 	"keepsake/internal/store/cluster/redis"
+	"keepsake/internal/store/postgres"
 )
 
-// assembleLimiter chooses a limiter: one for this process alone, or one that shares limits with the other processes on a
-// database. Call it before services that charge requests are created.
-func (s *services) assembleLimiter(cfg *config.Config, deps *Deps) error {
-	s.limiter = limit.Local{}
-	if !s.instance.Engine.Shared() || deps.Local {
-		return nil
+// assembleMembers chooses a limiter: one for this process alone, or one that shares limits with the other processes on a database.
+func assembleMembers(i *instance.Instance, cfg *config.Config, deps *Deps, recorder *usage.Recorder) (*members, error) {
+	m := &members{limiter: limit.Local{}}
+	engine, ok := i.Engine.(*postgres.Engine)
+	if !ok || deps.Local {
+		return m, nil
 	}
+	m.claims = clusterpg.NewClaims(engine.Connect, deps.Log)
 	options := limit.SharedOptions{
-		Peers: peerCounter{s, deps.Now}, Secret: s.instance.Secrets.Get(seal.Replay),
+		Peers: peerCounter{m, deps.Now}, Secret: i.Secrets.Get(seal.Replay),
 		Stored: func(ctx context.Context, subjects []string) ([]limit.Stored, error) {
-			return s.storedQuotas(ctx, subjects, deps.Now().UTC())
+			return storedQuotas(ctx, i.Store.Usage.Counters, subjects, deps.Now().UTC())
 		},
 		Wait: cfg.Limits.RedisWait, Now: deps.Now, Log: deps.Log.With(slog.String("part", "limits")),
 	}
@@ -35,30 +39,30 @@ func (s *services) assembleLimiter(cfg *config.Config, deps *Deps) error {
 	if cfg.RedisURL != "" {
 		store, err := redis.Open(cfg.RedisURL)
 		if err != nil {
-			return &config.Error{Setting: "redisUrl", Reason: err.Error()}
+			return nil, &config.Error{Setting: "redisUrl", Reason: err.Error()}
 		}
-		options.Store, s.redis = store, store
-		if s.tracer != nil {
-			options.Store = tracedCounters{store, s.tracer}
+		options.Store, m.redis = store, store
+		if deps.tracer != nil {
+			options.Store = tracedCounters{store, deps.tracer}
 		}
-		task.err = s.limitsAreShared
+		task.err = m.limitsAreShared
 		task.close = func(context.Context) error { return store.Close() }
 	}
-	s.shared = limit.NewShared(options)
-	s.limiter = s.shared
+	m.shared = limit.NewShared(options)
+	m.limiter = m.shared
 	task.run = func(ctx context.Context) error {
-		s.shared.Run(ctx)
+		m.shared.Run(ctx)
 		return nil
 	}
-	s.usage.OnFlushed(func(list []usage.Quota) { s.shared.SetStored(stored(list)) })
-	s.background = append(s.background, task)
-	return nil
+	recorder.OnFlushed(func(list []usage.Quota) { m.shared.SetStored(stored(list)) })
+	m.background = append(m.background, task)
+	return m, nil
 }
 
 var errNotShared = errors.New("redis does not answer: this process applies its share of every limit")
 
-func (s *services) limitsAreShared(context.Context) error {
-	if s.limiter.Degraded() {
+func (m *members) limitsAreShared(context.Context) error {
+	if m.limiter.Degraded() {
 		return errNotShared
 	}
 	return nil
@@ -70,10 +74,10 @@ const countedTimeout = 4 * time.Second
 
 // awaitCounted waits until the other processes count this one. Before that, it could admit only what Redis grants for each
 // request, and nothing without Redis. New connections wait in the listener's queue.
-func (s *services) awaitCounted(ctx context.Context) {
+func (m *members) awaitCounted(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, countedTimeout)
 	defer cancel()
-	for s.peers != nil && s.counted(ctx) != nil {
+	for m.peers != nil && m.counted(ctx) != nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -83,17 +87,17 @@ func (s *services) awaitCounted(ctx context.Context) {
 }
 
 // counted returns an error until all other processes have counted this one for the first time.
-func (s *services) counted(context.Context) error {
-	if s.joined.Load() || s.shared == nil || s.shared.Counted() {
-		s.joined.Store(true)
+func (m *members) counted(context.Context) error {
+	if m.joined.Load() || m.shared == nil || m.shared.Counted() {
+		m.joined.Store(true)
 		return nil
 	}
 	return errors.New("not every other process counts this one yet")
 }
 
 // storedQuotas reads what the database has as used of the current day and month.
-func (s *services) storedQuotas(ctx context.Context, subjects []string, now time.Time) ([]limit.Stored, error) {
-	list, err := s.instance.Store.Usage.Counters.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
+func storedQuotas(ctx context.Context, store usage.Store, subjects []string, now time.Time) ([]limit.Stored, error) {
+	list, err := store.OwnerQuotas(ctx, subjects, []string{now.Format(time.DateOnly), now.Format("2006-01")})
 	return stored(list), err
 }
 
@@ -107,13 +111,13 @@ func stored(list []usage.Quota) []limit.Stored {
 
 // peerCounter implements limit.Peers. Before the process has joined, it counts only itself.
 type peerCounter struct {
-	services *services
-	now      func() time.Time
+	members *members
+	now     func() time.Time
 }
 
 // Count implements limit.Peers.
 func (c peerCounter) Count() int {
-	if p := c.services.peers; p != nil {
+	if p := c.members.peers; p != nil {
 		return p.members.Count()
 	}
 	return 1
@@ -121,7 +125,7 @@ func (c peerCounter) Count() int {
 
 // CountSince implements limit.Peers.
 func (c peerCounter) CountSince(at time.Time) int {
-	if p := c.services.peers; p != nil {
+	if p := c.members.peers; p != nil {
 		return p.members.CountSince(time.Now().Add(at.Sub(c.now()))) // members are timed by the real clock
 	}
 	return 1
@@ -129,7 +133,7 @@ func (c peerCounter) CountSince(at time.Time) int {
 
 // Partitioned implements limit.Peers.
 func (c peerCounter) Partitioned() int {
-	if p := c.services.peers; p != nil {
+	if p := c.members.peers; p != nil {
 		return p.members.Partitioned()
 	}
 	return 0
@@ -137,6 +141,6 @@ func (c peerCounter) Partitioned() int {
 
 // Settled implements limit.Peers.
 func (c peerCounter) Settled() bool {
-	p := c.services.peers
+	p := c.members.peers
 	return p != nil && p.members.Settled()
 }

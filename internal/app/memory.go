@@ -7,34 +7,30 @@ import (
 
 	"keepsake/internal/app/config"
 	"keepsake/internal/app/instance"
-	"keepsake/internal/govern/auth"
 	"keepsake/internal/govern/backup"
 	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/seal"
 )
 
-// assembleMemories creates the memory service.
-func (s *services) assembleMemories(ctx context.Context, cfg *config.Config, deps *Deps) error {
-	i := s.instance
-	// A new secret would make old receipts unverifiable. But it is stored with the data keys, so losing it alone is unlikely.
-	secret, err := i.Secrets.Ensure(ctx, seal.Receipts)
-	if err != nil {
-		return err
-	}
-	s.receipts = auth.NewReceiptKey(secret)
-	s.memories = memory.NewService(memory.Options{
-		Store: i.Store.Memories, Units: i.Store, Keys: s.subjects, Lookup: s.lookup, Audit: s.audit, Events: s.events, Journal: erasures{i.Store, s.lookup},
-		Alone: !i.Engine.Shared(), MaxMemories: s.maxMemories, MaxBytes: s.maxStorage, Sign: s.receipts.Sign,
+// assembleMemory creates the memory service, with the embeddings endpoint if one is set.
+func assembleMemory(i *instance.Instance, cfg *config.Config, deps *Deps, s *services) remembering {
+	embeddings := newEmbeddings(i, cfg, deps, s.identity.accounts)
+	service := memory.NewService(memory.Options{
+		Store: i.Store.Memories, Units: i.Store, Keys: s.secrets.subjects, Lookup: s.secrets.lookup, Audit: s.records.audit,
+		Events: s.events.outbox, Journal: erasures{i.Store, s.secrets.lookup}, Alone: !i.Engine.Shared(),
+		MaxMemories: s.identity.maxMemories, MaxBytes: s.identity.maxStorage, Sign: s.secrets.receipts.Sign,
 		SealAnswerWith: func(ctx context.Context, workspaceID string, subject memory.Hash, generation int64) {
 			idempotency.SealWith(ctx, idempotency.KeyName{WorkspaceID: workspaceID, Subject: subject, Generation: generation})
 		},
-		Shares: s.shares, DropKey: s.dropped, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
-		Embeddings:     s.embeddings,
-		WithoutVectors: cfg.Recall.Vectors == config.Off,
-		Now:            deps.Now, Random: rand.Reader, Log: deps.Log,
+		Shares: s.search.shares, RecallBytes: recallBytes(cfg.Memory.Cache, memoryLimit()),
+		DropKey: func(ctx context.Context, workspaceID string, subject memory.Hash) error {
+			return s.members.dropped(ctx, i, workspaceID, subject)
+		},
+		Embeddings: embeddings, WithoutVectors: cfg.Recall.Vectors == config.Off,
+		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
-	return nil
+	return remembering{service: service, embeddings: embeddings, dailyTexts: cfg.Embeddings.DailyTexts}
 }
 
 // recallBytes returns the size of the recall index cache: the setting, and at most a quarter of the memory.
@@ -47,23 +43,15 @@ func recallBytes(setting int, memory int64) int64 {
 }
 
 // dropped waits until no other process has the destroyed data key of a subject in memory.
-func (s *services) dropped(ctx context.Context, workspaceID string, subject memory.Hash) error {
-	if !s.instance.Engine.Shared() {
+func (m *members) dropped(ctx context.Context, i *instance.Instance, workspaceID string, subject memory.Hash) error {
+	if !i.Engine.Shared() {
 		return nil
 	}
-	number, err := s.instance.Store.News.TellDestroyed(ctx, workspaceID, subject)
-	if err != nil || s.peers == nil {
+	number, err := i.Store.News.TellDestroyed(ctx, workspaceID, subject)
+	if err != nil || m.peers == nil {
 		return err
 	}
-	return s.peers.members.AwaitConfirmed(ctx, number)
-}
-
-// maxMemories returns the limit of the workspace's tier; nil means no limit.
-func (s *services) maxMemories(workspaceID string) *int64 {
-	if w, ok := s.accounts.Entry(workspaceID); ok {
-		return w.Tier().Memories
-	}
-	return nil
+	return m.peers.members.AwaitConfirmed(ctx, number)
 }
 
 // erasures completes an erasure in its transaction: it deletes stored responses about the memories, and the subject from

@@ -23,13 +23,13 @@ type surface struct {
 // metrics declares all metrics of the program. docs/metrics.md describes each of them.
 func (a *App) metrics() *metrics.Registry {
 	r, s := &metrics.Registry{}, a.services
-	addRequestMetrics(r, s.usage)
+	addRequestMetrics(r, s.records.usage)
 	addSurfaceMetrics(r, func() []surface { return a.served })
 	s.addLimiterMetrics(r)
 	s.addUsageMetrics(r)
 	s.addStorageMetrics(r)
 	s.addSearchMetrics(r)
-	addCacheMetrics(r, s.caches)
+	addCacheMetrics(r, s.status.caches)
 	s.addAuditMetrics(r)
 	s.addWebhookMetrics(r)
 	s.addClusterMetrics(r)
@@ -162,12 +162,12 @@ func (s *services) addLimiterMetrics(r *metrics.Registry) {
 	outages := &metrics.Metric{Name: "keepsake_limiter_outages_total", Type: metrics.Counter, Help: "How often Redis was lost."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
 		for _, m := range []limit.Mode{limit.ModeLocal, limit.ModeSplit, limit.ModeShared} {
-			scrape.SetBool(mode, s.limiter.Mode() == m, string(m))
+			scrape.SetBool(mode, s.members.limiter.Mode() == m, string(m))
 		}
-		scrape.SetBool(degraded, s.limiter.Degraded())
+		scrape.SetBool(degraded, s.members.limiter.Degraded())
 		var n limit.SharedStats
-		if s.shared != nil {
-			n = s.shared.Stats()
+		if s.members.shared != nil {
+			n = s.members.shared.Stats()
 		}
 		scrape.Set(waits, float64(n.Waits))
 		scrape.Set(syncs, float64(n.Syncs))
@@ -185,7 +185,7 @@ func (s *services) addUsageMetrics(r *metrics.Registry) {
 	failures := &metrics.Metric{Name: "keepsake_usage_flush_failures_total", Type: metrics.Counter, Help: "Flushes of usage that failed."}
 	pending := &metrics.Metric{Name: "keepsake_usage_pending_cells", Type: metrics.Gauge, Help: "Counted combinations of dimensions that are not stored."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
-		n := s.usage.FlushStats()
+		n := s.records.usage.FlushStats()
 		scrape.SetSeconds(age, s.since(n.StoredAt))
 		scrape.Set(flushes, float64(n.Flushes))
 		scrape.Set(failures, float64(n.Failures))

@@ -36,7 +36,7 @@ func (s *services) addSearchMetrics(r *metrics.Registry) {
 	flushes := &metrics.Metric{Name: "keepsake_search_index_flushes_total", Type: metrics.Counter, Help: "How often a search index wrote its changes to a file."}
 	merges := &metrics.Metric{Name: "keepsake_search_index_merges_total", Type: metrics.Counter, Help: "How often files of a search index were merged."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
-		n := s.indexer.State()
+		n := s.search.indexer.State()
 		scrape.Set(lag, float64(n.Lag))
 		scrape.Set(awaited, float64(n.Awaited))
 		scrape.Set(size, float64(n.Size.Files), "files")
@@ -62,7 +62,7 @@ func (s *services) addAuditMetrics(r *metrics.Registry) {
 	}
 	queued := &metrics.Metric{Name: "keepsake_audit_queued_rows", Type: metrics.Gauge, Help: "Rows of reads that are not written yet (audit.reads: relaxed)."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
-		n := s.audit.Stats()
+		n := s.records.audit.Stats()
 		if !n.NotedAt.IsZero() {
 			scrape.SetSeconds(age, s.since(n.NotedAt))
 		}
@@ -91,8 +91,8 @@ func (s *services) addWebhookMetrics(r *metrics.Registry) {
 	running := &metrics.Metric{Name: "keepsake_webhook_requests_in_flight", Type: metrics.Gauge, Help: "Requests to receivers that are running."}
 	r.Add(func(ctx context.Context, scrape *metrics.Scrape) {
 		var n event.Stats
-		if s.deliverer != nil {
-			n = s.deliverer.Stats()
+		if s.events.deliverer != nil {
+			n = s.events.deliverer.Stats()
 			s.readBacklog(ctx, scrape, pending, overdue)
 		}
 		scrape.Set(attempts, float64(n.Delivered), "delivered")
@@ -105,7 +105,7 @@ func (s *services) addWebhookMetrics(r *metrics.Registry) {
 func (s *services) readBacklog(ctx context.Context, scrape *metrics.Scrape, pending, overdue *metrics.Metric) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	b, err := s.deliverer.Backlog(ctx)
+	b, err := s.events.deliverer.Backlog(ctx)
 	if err != nil {
 		return
 	}
@@ -125,13 +125,13 @@ func (s *services) addClusterMetrics(r *metrics.Registry) {
 		Help: "Time since all changes of other processes were read; 0 for a process that serves alone.",
 	}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
-		if s.peers == nil {
+		if s.members.peers == nil {
 			scrape.Set(members, 1)
 			scrape.Set(age, 0)
 			return
 		}
-		scrape.Set(members, float64(s.peers.members.Count()))
-		scrape.SetSeconds(age, s.peers.reader.Staleness())
+		scrape.Set(members, float64(s.members.peers.members.Count()))
+		scrape.SetSeconds(age, s.members.peers.reader.Staleness())
 	}, members, age)
 }
 

@@ -43,9 +43,9 @@ type peers struct {
 // about a change can be missing.
 const reloadSecretsEvery = 5 * time.Second
 
-// assemblePeers creates peers if processes share the engine. A local process does not read the others' changes, but they
+// joinMembers creates peers if processes share the engine. A local process does not read the others' changes, but they
 // read its own.
-func (s *services) assemblePeers(cfg *config.Config, deps *Deps) {
+func (s *services) joinMembers(cfg *config.Config, deps *Deps) {
 	engine, ok := s.instance.Engine.(*postgres.Engine)
 	if !ok || deps.Local {
 		return
@@ -65,13 +65,13 @@ func (s *services) assemblePeers(cfg *config.Config, deps *Deps) {
 			ID: rand.Text(), Name: s.instance.Member, Host: host, Release: deps.Version, WithoutRedis: cfg.RedisURL == "",
 		},
 		Joining:      p.forgetSubjects,
-		WithoutRedis: s.shared.Partitioned, StartTimeout: cfg.Cluster.StartTimeout,
+		WithoutRedis: s.members.shared.Partitioned, StartTimeout: cfg.Cluster.StartTimeout,
 	})
-	s.accounts.ReadMissing()
-	s.signing.ReloadFrom(s.instance.Secrets.Reload)
-	s.peers = p
-	s.background = append(
-		s.background,
+	s.identity.accounts.ReadMissing()
+	s.identity.signing.ReloadFrom(s.instance.Secrets.Reload)
+	s.members.peers = p
+	s.members.background = append(
+		s.members.background,
 		backgroundTask{name: "news", run: p.runReader, err: p.stale, close: p.close},
 		backgroundTask{name: "members", run: p.runMembers, err: p.notSettled, optional: true, close: func(context.Context) error { return nil }},
 	)
@@ -174,17 +174,17 @@ func (p *peers) Apply(ctx context.Context, events []cluster.Event) error {
 		case cluster.APIKey:
 			keys = append(keys, e.Subject)
 		case cluster.User:
-			s.bearers.ForgetUser(e.Subject)
+			s.identity.bearers.ForgetUser(e.Subject)
 		case cluster.Session:
-			s.bearers.ForgetSession(e.Subject)
+			s.identity.bearers.ForgetSession(e.Subject)
 		case cluster.Workspace:
-			err = p.logIncompatible(s.accounts.Reload(ctx, e.Subject))
+			err = p.logIncompatible(s.identity.accounts.Reload(ctx, e.Subject))
 		case cluster.Tier:
-			err = s.people.LoadTiers(ctx)
+			err = s.identity.people.LoadTiers(ctx)
 		case cluster.Version:
-			err = p.logIncompatible(s.releases.Hear(ctx))
+			err = p.logIncompatible(s.versions.releases.Hear(ctx))
 		case cluster.Webhook:
-			err = s.interests.Reload(ctx, e.Subject)
+			err = s.events.interests.Reload(ctx, e.Subject)
 		case cluster.Subject:
 			err = p.forgetSubject(e.Subject)
 		case cluster.Secret:
@@ -196,7 +196,7 @@ func (p *peers) Apply(ctx context.Context, events []cluster.Event) error {
 			return err
 		}
 	}
-	return s.keys.Reload(ctx, keys)
+	return s.identity.keys.Reload(ctx, keys)
 }
 
 // ApplyAll implements cluster.Applier.
@@ -204,21 +204,21 @@ func (p *peers) ApplyAll(ctx context.Context) error {
 	p.engine.AwaitHooks()
 	s := p.services
 	p.forgetSubjects()
-	s.bearers.ForgetAll()
+	s.identity.bearers.ForgetAll()
 	p.reloadSecrets(ctx)
-	if err := s.interests.Load(ctx); err != nil {
+	if err := s.events.interests.Load(ctx); err != nil {
 		return err
 	}
-	if err := s.people.LoadTiers(ctx); err != nil {
+	if err := s.identity.people.LoadTiers(ctx); err != nil {
 		return err
 	}
-	if err := p.logIncompatible(s.accounts.ReloadAll(ctx)); err != nil {
+	if err := p.logIncompatible(s.identity.accounts.ReloadAll(ctx)); err != nil {
 		return err
 	}
-	if err := p.logIncompatible(s.releases.Hear(ctx)); err != nil {
+	if err := p.logIncompatible(s.versions.releases.Hear(ctx)); err != nil {
 		return err
 	}
-	return s.keys.ReloadAll(ctx)
+	return s.identity.keys.ReloadAll(ctx)
 }
 
 // forgetSubject drops an erased subject's key and index from memory.
@@ -227,16 +227,16 @@ func (p *peers) forgetSubject(name string) error {
 	if err != nil {
 		return err
 	}
-	p.services.subjects.Forget(workspaceID, subject)
-	p.services.memories.DropSubject(workspaceID, subject)
+	p.services.secrets.subjects.Forget(workspaceID, subject)
+	p.services.memory.service.DropSubject(workspaceID, subject)
 	p.dropped.Store(true)
 	return nil
 }
 
 // forgetSubjects drops all subjects' keys and indexes from memory.
 func (p *peers) forgetSubjects() {
-	p.services.subjects.ForgetAll()
-	p.services.memories.DropSubjects()
+	p.services.secrets.subjects.ForgetAll()
+	p.services.memory.service.DropSubjects()
 	p.dropped.Store(true)
 }
 
@@ -272,7 +272,7 @@ func (p *peers) dropStaleKeys(ctx context.Context) {
 				p.forgetSubjects()
 			}
 		} else if stale {
-			p.services.subjects.ForgetAll() // keys that were opened since
+			p.services.secrets.subjects.ForgetAll() // keys that were opened since
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (p *peers) dropStaleKeys(ctx context.Context) {
 func (p *peers) reloadSecrets(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err := p.services.signing.Reload(ctx)
+	err := p.services.identity.signing.Reload(ctx)
 	if errors.Is(err, seal.ErrMasterKeyReplaced) {
 		_ = p.logIncompatible(err)
 		return

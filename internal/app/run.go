@@ -22,7 +22,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, l := range a.listeners() {
 		running.Go(func() {
 			if l == a.primary || l == a.agents {
-				a.services.awaitCounted(ctx)
+				a.services.members.awaitCounted(ctx)
 			}
 			if err := l.server.Serve(l.inner); !errors.Is(err, http.ErrServerClosed) {
 				fail(fmt.Errorf("serve %s: %w", l.name, err))
@@ -45,16 +45,16 @@ func (a *App) Run(ctx context.Context) error {
 	a.shutDown()
 	stopBackground()
 	running.Wait()
-	if flushed := a.services.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
+	if flushed := a.services.records.usage.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("flush usage: %w", flushed))
 	}
-	if flushed := a.services.callers.Close(context.WithoutCancel(ctx)); flushed != nil {
+	if flushed := a.services.versions.calls.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, fmt.Errorf("flush version callers: %w", flushed))
 	}
-	if flushed := a.services.requests.Close(context.WithoutCancel(ctx)); flushed != nil {
+	if flushed := a.services.records.requests.Close(context.WithoutCancel(ctx)); flushed != nil {
 		err = errors.Join(err, flushed)
 	}
-	if closed := a.services.audit.Close(context.WithoutCancel(ctx)); closed != nil {
+	if closed := a.services.records.audit.Close(context.WithoutCancel(ctx)); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the audit log: %w", closed))
 	}
 	err = errors.Join(err, a.services.closeBackground(context.WithoutCancel(ctx)))

@@ -41,59 +41,97 @@ import (
 	"keepsake/internal/web/endpoint"
 )
 
-// services are everything that a process runs, except HTTP. Operations call some of them.
+// services are everything that a process runs, except HTTP. Operations call some of them. Each part is assembled by a function of
+// its own, from the parts before it.
 type services struct {
 	instance *instance.Instance
 	data     string // the data folder
+	now      func() time.Time
+	tracer   *trace.Tracer                                           // nil if nothing is traced
+	declare  func(r *endpoint.Registry, documents *document.Service) // can be nil
 
-	accounts   *account.Directory
-	people     *account.Service
-	logins     *account.LoginService
-	bearers    *account.Bearers
-	signing    *auth.SigningKeys
-	keys       *apikey.Directory
-	apiKeys    *apikey.Service
-	addresses  *limit.Addresses
-	usage      *usage.Recorder
-	audit      *audit.Log
-	events     *event.Outbox
+	records   records
+	events    events
+	secrets   secrets
+	identity  identity
+	members   *members
+	search    searching
+	memory    remembering
+	versions  versions
+	status    status
+	snapshots *backup.Snapshots
+}
+
+// records are what is kept of requests.
+type records struct {
+	audit     *audit.Log
+	usage     *usage.Recorder
+	requests  *analytics.Log
+	analytics *analytics.Service
+	replays   *idempotency.Service
+}
+
+// events are what is recorded for webhooks, and what delivers it.
+type events struct {
+	outbox     *event.Outbox
 	interests  *event.Interests
 	webhooks   *event.Service
 	deliverer  *event.Deliverer // nil in a local process
 	quotaWatch *event.QuotaWatch
-	keeper     *seal.Keeper
-	replays    *idempotency.Service
-	cursors    *page.Sealer
+}
 
+// secrets are keys, and what is sealed with them.
+type secrets struct {
+	keeper   *seal.Keeper
+	subjects *seal.Subjects // the data keys of subjects
+	lookup   seal.Lookup
+	receipts *auth.ReceiptKey
+	cursors  *page.Sealer
+}
+
+// identity knows who calls and what they may use.
+type identity struct {
+	accounts  *account.Directory
+	people    *account.Service
+	logins    *account.LoginService
+	bearers   *account.Bearers
+	signing   *auth.SigningKeys
+	keys      *apikey.Directory
+	apiKeys   *apikey.Service
+	addresses *limit.Addresses
+}
+
+// searching is search with its documents.
+type searching struct {
 	documents *document.Service
 	indexer   *search.Indexer
-	search    *search.Service
-	subjects  *seal.Subjects // the data keys of subjects
-	lookup    seal.Lookup
-	memories  *memory.Service
-
-	embeddings     *memory.Embeddings // nil without an endpoint
-	embeddingLimit int64              // texts of a day
-
-	receipts  *auth.ReceiptKey
+	service   *search.Service
 	shares    *fairshare.Scheduler // of CPU time, for searches and recalls
-	snapshots *backup.Snapshots
+}
 
-	declare  func(r *endpoint.Registry, documents *document.Service) // can be nil
-	versions *lifecycle.Registry
+// remembering is memory with the embeddings endpoint.
+type remembering struct {
+	service    *memory.Service
+	embeddings *memory.Embeddings // nil without an endpoint
+	dailyTexts int64              // that the endpoint gets at most
+}
+
+// versions are the versions of the API.
+type versions struct {
+	registry *lifecycle.Registry
 	releases *lifecycle.Service
-	callers  *lifecycle.Callers
+	calls    *lifecycle.Callers
+}
 
-	requests  *analytics.Log
-	analytics *analytics.Service
-
-	now    func() time.Time
-	tracer *trace.Tracer // nil if nothing is traced
-
+// status reports on the program.
+type status struct {
 	health      *v1.Health
 	caches      *v1.CacheStats
 	versionList *v1.Versions
+}
 
+// members are the processes that share the database, and the limits that they share.
+type members struct {
 	limiter    limit.Limiter
 	joined     atomic.Bool // all others have counted this process since its start
 	background []backgroundTask
@@ -119,12 +157,43 @@ type backgroundTask struct {
 }
 
 func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (s *services, err error) {
-	tiers := cfg.TierList()
 	s = &services{instance: i, data: cfg.Data, declare: deps.Declare, now: deps.Now, tracer: deps.tracer}
-	if s.versions, err = lifecycle.New(lifecycle.First()); err != nil {
+	if s.versions.registry, err = lifecycle.New(lifecycle.First()); err != nil {
 		return nil, err
 	}
-	s.audit = audit.NewLog(audit.Options{
+	if s.records.audit, err = openAuditLog(ctx, i, cfg, deps); err != nil {
+		return nil, err
+	}
+	s.records.usage = usage.NewRecorder(i.Store.Usage.Counters, deps.Now, deps.Log)
+	if s.members, err = assembleMembers(i, cfg, deps, s.records.usage); err != nil {
+		return nil, err
+	}
+	s.events = assembleEvents(i, cfg, deps, s.records.audit, s.members)
+	if s.secrets, err = assembleSecrets(ctx, i, cfg, deps, s.records.audit); err != nil {
+		return nil, err
+	}
+	wakeBackfill := func(string) { s.memory.service.WakeBackfill() }
+	if s.identity, err = assembleIdentity(ctx, i, cfg, deps, s.records, s.events.outbox, s.members.limiter, wakeBackfill); err != nil {
+		return nil, err
+	}
+	s.events.quotaWatch = newQuotaWatch(i, deps, s.events, s.identity)
+	s.records.replays = newReplays(i, deps, s.secrets.subjects, s.identity.maxStorage, s.members.claims)
+	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.identity, s.secrets.cursors)
+	s.memory = assembleMemory(i, cfg, deps, s)
+	s.versions = assembleVersions(i, cfg, deps, s.versions.registry, s.records.audit, s.events.outbox)
+	s.records.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
+	s.records.analytics = analytics.NewService(analytics.Options{
+		Usage: i.Store.Usage.Counters, Requests: i.Store.Usage.Requests, Calls: i.Store.Usage.Callers, Accounts: s.identity.accounts,
+		Keys: s.identity.keys, Limiter: s.members.limiter, Log: s.records.requests, Flush: s.versions.calls.Flush, Now: deps.Now,
+	})
+	s.snapshots = newSnapshots(i, cfg, deps, s.records.audit)
+	s.joinMembers(cfg, deps)
+	s.status = assembleStatus(s, cfg, deps.Now)
+	return s, nil
+}
+
+func openAuditLog(ctx context.Context, i *instance.Instance, cfg *config.Config, deps *Deps) (*audit.Log, error) {
+	log := audit.NewLog(audit.Options{
 		Store: i.Store.Audit, Units: i.Store, Chain: i.Chain, Secret: i.Secrets.Get(seal.Log),
 		Checkpoints: instance.CheckpointsPath(cfg.Data), Reads: auditReads(cfg, deps), ReadDays: cfg.Audit.ReadRetentionDays,
 		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -132,150 +201,95 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 		},
 		Away: i.Engine.Shared(), Random: rand.Reader, Now: deps.Now, Log: deps.Log,
 	})
-	if err := s.audit.Begin(ctx, !i.Initialised); err != nil {
+	if err := log.Begin(ctx, !i.Initialised); err != nil {
 		return nil, fmt.Errorf("read the audit log's record: %w", err)
 	}
-	s.assembleEvents(cfg, deps)
-	s.keeper = &seal.Keeper{
-		Secrets: i.Secrets, Audit: s.audit, Now: deps.Now,
-		Alone: func(ctx context.Context, fn func(ctx context.Context) error) error {
-			return i.Engine.Alone(ctx, "master key", fn)
+	return log, nil
+}
+
+func assembleVersions(i *instance.Instance, cfg *config.Config, deps *Deps, registry *lifecycle.Registry, log *audit.Log, outbox *event.Outbox) versions {
+	calls := lifecycle.NewCallers(i.Store.Usage.Callers, deps.Now, deps.Log)
+	releases := lifecycle.NewService(lifecycle.Options{
+		Store: i.Store.Versions, History: i.Store.Versions, Units: i.Store, Registry: registry, Callers: calls, Audit: log, Events: outbox,
+		PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Newest: deps.newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
+		AllowBackdating: cfg.Lifecycle.AllowBackdating, Thresholds: lifecycle.Thresholds(cfg.Lifecycle.Traffic),
+		EachUse: func(ctx context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
+			return eachUse(ctx, i.Store.Usage.Counters, from, to, fn)
 		},
-	}
-	if cfg.MasterKey == "" {
-		s.keeper.File = instance.MasterKeyFile(cfg.Data)
-	}
-	if err := s.assembleSubjects(ctx, deps); err != nil {
-		return nil, err
-	}
-	s.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
-	s.usage = usage.NewRecorder(i.Store.Usage.Counters, deps.Now, deps.Log)
-	s.accounts = account.NewDirectory(i.Store.Accounts, tiers, s.usage, deps.Now)
-	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))
-	s.keys = apikey.NewDirectory(i.Store.APIKeys, hasher, s.accounts, s.usage, deps.Now)
-	s.shares = fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
-	s.indexer = search.NewIndexer(search.IndexerOptions{
+		Now: deps.Now, Log: deps.Log,
+	})
+	return versions{registry: registry, releases: releases, calls: calls}
+}
+
+func assembleSearch(
+	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, callers identity, cursors *page.Sealer,
+) searching {
+	shares := fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
+	indexer := search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: s.shares.Background,
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: shares.Background,
 	})
-	s.assembleIdempotency(deps)
-	s.cursors = page.NewSealer(i.Secrets.Get(seal.Cursor))
-	if err := s.assembleLogin(ctx, cfg, deps); err != nil {
-		return nil, err
-	}
-	if err := s.assembleLimiter(cfg, deps); err != nil {
-		return nil, err
-	}
-	s.people = account.NewService(account.Options{
-		Store: i.Store.Accounts, Units: i.Store, Directory: s.accounts, Audit: s.audit, Sessions: s.logins, Hashing: s.logins,
-		Anonymous: s.addresses.Allow, Changed: func(string) { s.memories.WakeBackfill() }, Cost: deps.PasswordCost, Random: rand.Reader, Now: deps.Now,
-	})
-	pending, err := instance.OpenPendingRevocations(cfg.Data, i.Binding)
-	if err != nil {
-		deps.Log.Warn("preallocating room for pending revocations failed", "error", err)
-	}
-	s.apiKeys = apikey.NewService(apikey.Options{
-		Store: i.Store.APIKeys, Units: i.Store, Directory: s.keys, Accounts: s.accounts, Hasher: hasher, Uses: i.Store.Usage.Counters, Reports: i.Store.Usage.Counters,
-		Audit: s.audit, Events: s.events, Limiter: s.limiter, PendingStore: pending, Random: rand.Reader, Now: deps.Now, Log: deps.Log,
-	})
-	s.assembleQuotaWatch(deps)
-	background := s.shares.Background
+	background := shares.Background
 	if i.Engine.Shared() {
 		background = nil // the database does the work
 	}
-	s.documents = document.NewService(document.Options{
-		Store: i.Store.Documents, Units: i.Store, Events: s.events, Max: s.maxDocuments, MaxBytes: s.maxStorage, Changed: s.indexer.Notify, Stored: s.indexer.Record, Pace: s.indexer.Pace,
-		Together: i.Engine.Shared(), Background: background,
+	documents := document.NewService(document.Options{
+		Store: i.Store.Documents, Units: i.Store, Events: outbox, Max: callers.maxDocuments, MaxBytes: callers.maxStorage,
+		Changed: indexer.Notify, Stored: indexer.Record, Pace: indexer.Pace, Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
-	s.assembleEmbeddings(cfg, deps)
-	if err := s.assembleMemories(ctx, cfg, deps); err != nil {
-		return nil, err
-	}
-	s.search = search.NewService(s.indexer, s.cursors, s.shares, deps.Now)
-	s.callers = lifecycle.NewCallers(i.Store.Usage.Callers, deps.Now, deps.Log)
-	s.releases = lifecycle.NewService(lifecycle.Options{
-		Store: i.Store.Versions, History: i.Store.Versions, Units: i.Store, Registry: s.versions, Callers: s.callers, Audit: s.audit, Events: s.events,
-		PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Newest: deps.newest(), AllowUndeclared: cfg.Lifecycle.AllowUndeclared,
-		AllowBackdating: cfg.Lifecycle.AllowBackdating, Thresholds: lifecycle.Thresholds(cfg.Lifecycle.Traffic), EachUse: s.eachUse,
-		Now: deps.Now, Log: deps.Log,
-	})
-	s.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
-	s.analytics = analytics.NewService(analytics.Options{
-		Usage: i.Store.Usage.Counters, Requests: i.Store.Usage.Requests, Calls: i.Store.Usage.Callers,
-		Accounts: s.accounts, Keys: s.keys, Limiter: s.limiter, Log: s.requests, Flush: s.callers.Flush, Now: deps.Now,
-	})
-	s.snapshots = newSnapshots(s, cfg, deps)
-	s.assemblePeers(cfg, deps)
-	s.assembleStatus(cfg, deps.Now)
-	return s, nil
-}
-
-// maxDocuments returns the limit of the workspace's tier; nil means no limit.
-func (s *services) maxDocuments(workspaceID string) *int64 {
-	if w, ok := s.accounts.Entry(workspaceID); ok {
-		return w.Tier().Documents
-	}
-	return nil
-}
-
-// maxStorage returns the limit of the workspace's tier in bytes; nil means no limit.
-func (s *services) maxStorage(workspaceID string) *int64 {
-	if w, ok := s.accounts.Entry(workspaceID); ok {
-		return w.Tier().Storage
-	}
-	return nil
+	return searching{documents: documents, indexer: indexer, service: search.NewService(indexer, cursors, shares, deps.Now), shares: shares}
 }
 
 // load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions
 // of the API up to date.
 func (s *services) load(ctx context.Context, local bool) error {
-	if err := s.peers.begin(ctx); err != nil {
+	if err := s.members.peers.begin(ctx); err != nil {
 		return err
 	}
 	if s.instance.Rekeyed {
-		if err := s.keeper.Recovered(ctx); err != nil {
+		if err := s.secrets.keeper.Recovered(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.releases.Load(ctx); err != nil {
+	if err := s.versions.releases.Load(ctx); err != nil {
 		return err
 	}
-	if err := s.interests.Load(ctx); err != nil {
+	if err := s.events.interests.Load(ctx); err != nil {
 		return err
 	}
-	used, err := s.usage.Restore(ctx)
+	used, err := s.records.usage.Restore(ctx)
 	if err != nil {
 		return fmt.Errorf("read quotas: %w", err)
 	}
-	if err := s.people.LoadTiers(ctx); err != nil {
+	if err := s.identity.people.LoadTiers(ctx); err != nil {
 		return err
 	}
-	if err := s.accounts.Load(ctx, used); err != nil {
+	if err := s.identity.accounts.Load(ctx, used); err != nil {
 		return err
 	}
-	if err := s.keys.Load(ctx, used); err != nil {
+	if err := s.identity.keys.Load(ctx, used); err != nil {
 		return err
 	}
-	if err := s.apiKeys.LoadPending(ctx); err != nil {
+	if err := s.identity.apiKeys.LoadPending(ctx); err != nil {
 		return err
 	}
-	if err := s.peers.join(ctx); err != nil {
+	if err := s.members.peers.join(ctx); err != nil {
 		return err
 	}
-	if s.shared != nil {
-		s.shared.Start(ctx)
+	if s.members.shared != nil {
+		s.members.shared.Start(ctx)
 	}
 	if !local {
-		s.releases.AdvanceOrLog(ctx)
+		s.versions.releases.AdvanceOrLog(ctx)
 	}
 	return nil
 }
 
 // eachUse calls fn with the authenticated requests of a range of time, for the traffic check of a version.
-func (s *services) eachUse(ctx context.Context, from, to time.Time, fn func(lifecycle.Use)) error {
+func eachUse(ctx context.Context, store usage.Store, from, to time.Time, fn func(lifecycle.Use)) error {
 	q := usage.CellQuery{From: from, To: to, Step: 24 * time.Hour}
-	return s.instance.Store.Usage.Counters.EachCell(ctx, q, func(c *usage.Cell) error {
+	return store.EachCell(ctx, q, func(c *usage.Cell) error {
 		if c.WorkspaceID == "" || c.Version == 0 { // requests to other services, which reported them, have no version
 			return nil
 		}
@@ -289,11 +303,11 @@ func (s *services) eachUse(ctx context.Context, from, to time.Time, fn func(life
 }
 
 func (s *services) close() error {
-	errs := []error{s.peers.close(context.Background())} // still open if run was never called
+	errs := []error{s.members.peers.close(context.Background())} // still open if run was never called
 	if s.snapshots != nil {
 		errs = append(errs, s.snapshots.Close())
 	}
-	if err := s.indexer.Close(); err != nil {
+	if err := s.search.indexer.Close(); err != nil {
 		errs = append(errs, fmt.Errorf("close the index: %w", err))
 	}
 	return errors.Join(errs...)
@@ -301,31 +315,33 @@ func (s *services) close() error {
 
 // run starts background work until ctx ends. It calls fail if a task ends with an error.
 func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.Logger, fail func(error)) {
-	running.Go(func() { s.usage.Run(ctx) })
-	running.Go(func() { s.audit.Run(ctx) })
-	running.Go(func() { s.callers.Run(ctx) })
-	running.Go(func() { s.requests.Run(ctx) })
+	running.Go(func() { s.records.usage.Run(ctx) })
+	running.Go(func() { s.records.audit.Run(ctx) })
+	running.Go(func() { s.versions.calls.Run(ctx) })
+	running.Go(func() { s.records.requests.Run(ctx) })
 	if s.tracer != nil {
 		running.Go(func() { s.tracer.Run(ctx) })
 	}
-	running.Go(func() { s.releases.Run(ctx) })
-	running.Go(func() { s.replays.Run(ctx, log) })
-	running.Go(func() { s.subjects.Run(ctx, log) })
-	running.Go(func() { s.memories.Run(ctx) })
-	running.Go(func() { s.memories.RunBackfill(ctx) })
-	running.Go(func() { s.logins.Run(ctx) })
-	running.Go(func() { s.apiKeys.Run(ctx) })
-	if s.deliverer != nil {
-		running.Go(func() { s.deliverer.Run(ctx) })
-		running.Go(func() { s.quotaWatch.Run(ctx) })
+	running.Go(func() { s.versions.releases.Run(ctx) })
+	running.Go(func() { s.records.replays.Run(ctx, log) })
+	running.Go(func() { s.secrets.subjects.Run(ctx, log) })
+	running.Go(func() { s.memory.service.Run(ctx) })
+	running.Go(func() { s.memory.service.RunBackfill(ctx) })
+	running.Go(func() { s.identity.logins.Run(ctx) })
+	running.Go(func() { s.identity.apiKeys.Run(ctx) })
+	if s.events.deliverer != nil {
+		running.Go(func() { s.events.deliverer.Run(ctx) })
+		running.Go(func() { s.events.quotaWatch.Run(ctx) })
 	}
-	s.runClaims(ctx, running)
+	if claims := s.members.claims; claims != nil { // which outlive the last request
+		running.Go(func() { claims.Run(ctx) })
+	}
 	running.Go(func() {
-		if err := s.indexer.Run(ctx); err != nil && ctx.Err() == nil {
+		if err := s.search.indexer.Run(ctx); err != nil && ctx.Err() == nil {
 			fail(fmt.Errorf("keep the index up to date: %w", err))
 		}
 	})
-	for _, task := range s.background {
+	for _, task := range s.members.background {
 		running.Go(func() {
 			if err := task.run(ctx); err != nil && ctx.Err() == nil {
 				fail(fmt.Errorf("%s: %w", task.name, err))
@@ -337,7 +353,7 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 // closeBackground closes the background tasks, the last one first.
 func (s *services) closeBackground(ctx context.Context) error {
 	var errs []error
-	for _, task := range slices.Backward(s.background) {
+	for _, task := range slices.Backward(s.members.background) {
 		if err := task.close(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("close %s: %w", task.name, err))
 		}

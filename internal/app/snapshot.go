@@ -5,27 +5,28 @@ import (
 	"math"
 
 	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
 	"keepsake/internal/base/folder"
 	"keepsake/internal/govern/audit"
 	"keepsake/internal/govern/backup"
 )
 
-func newSnapshots(s *services, cfg *config.Config, deps *Deps) *backup.Snapshots {
+func newSnapshots(i *instance.Instance, cfg *config.Config, deps *Deps, log *audit.Log) *backup.Snapshots {
 	return backup.NewSnapshots(backup.Options{
-		Dir: cfg.Data, Instance: s.instance.Store.Journal.Instance(), Size: s.instance.Size, Now: deps.Now, Log: deps.Log,
+		Dir: cfg.Data, Instance: i.Store.Journal.Instance(), Size: i.Size, Now: deps.Now, Log: deps.Log,
 		Free: func() int64 { return freeSpace(cfg.Data) },
 		Take: func(ctx context.Context, dir string) error {
 			// Checkpoints first: if one were newer than the copied log, the copy would look truncated.
-			if err := s.audit.Close(ctx); err != nil {
+			if err := log.Close(ctx); err != nil {
 				return err
 			}
 			if err := backup.CopyCheckpoints(cfg.Data, dir); err != nil {
 				return err
 			}
-			return s.instance.Snapshot(ctx, dir)
+			return i.Snapshot(ctx, dir)
 		},
 		Made: func(ctx context.Context, actor, id string) error {
-			return s.audit.Record(ctx, audit.Entry{Action: audit.BackupMade, Actor: actor, Target: id})
+			return log.Record(ctx, audit.Entry{Action: audit.BackupMade, Actor: actor, Target: id})
 		},
 	})
 }

@@ -16,35 +16,36 @@ import (
 )
 
 // assembleStatus creates the services that report on the program.
-func (s *services) assembleStatus(cfg *config.Config, now func() time.Time) {
-	s.health = &v1.Health{
+func assembleStatus(s *services, cfg *config.Config, now func() time.Time) (out status) {
+	out.health = &v1.Health{
 		Storage: s.instance.Store.Readable,
 		Parts:   []func(context.Context) error{s.instance.Store.Ready, s.usageFlushes, s.indexCurrent, s.logsSmall},
 	}
-	s.versionList = &v1.Versions{Registry: s.versions, Service: s.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
-	s.caches = &v1.CacheStats{
+	out.versionList = &v1.Versions{Registry: s.versions.registry, Service: s.versions.releases, PublicURL: strings.TrimSuffix(cfg.PublicURL, "/"), Now: now}
+	out.caches = &v1.CacheStats{
 		Caches: []v1.Cache{
-			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.keys.Stats()) }},
-			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.keys.RefusalStats()) }},
-			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.bearers.Stats()) }},
-			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.addresses.Stats()) }},
-			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.indexer.Stats()) }},
+			{Name: "apiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.identity.keys.Stats()) }},
+			{Name: "unknownApiKeys", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.identity.keys.RefusalStats()) }},
+			{Name: "accessTokens", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.identity.bearers.Stats()) }},
+			{Name: "addresses", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.identity.addresses.Stats()) }},
+			{Name: "indexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.search.indexer.Stats()) }},
 			{Name: "subjectKeys", Stats: func() v1.CacheNumbers {
-				return v1.CacheNumbers{Entries: int64(s.subjects.Cached()), Capacity: int64(s.subjects.CacheSize)}
+				return v1.CacheNumbers{Entries: int64(s.secrets.subjects.Cached()), Capacity: int64(s.secrets.subjects.CacheSize)}
 			}},
-			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memories.RecallStats()) }},
+			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memory.service.RecallStats()) }},
 		},
 		Indexes: s.indexNumbers, Embeddings: s.embeddingNumbers,
 		Parts: s.parts, Members: s.memberCount, Shared: s.instance.Engine.Shared(),
-		Mode: string(s.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
+		Mode: string(s.members.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}
-	for _, task := range s.background {
-		s.health.Parts = append(s.health.Parts, task.err)
+	for _, task := range s.members.background {
+		out.health.Parts = append(out.health.Parts, task.err)
 	}
+	return out
 }
 
 func (s *services) indexNumbers() v1.IndexNumbers {
-	n := s.indexer.State()
+	n := s.search.indexer.State()
 	return v1.IndexNumbers{
 		Documents: n.Size.Docs, DeadDocuments: n.Size.Dead, Segments: int64(n.Size.Segments), FileBytes: n.Size.Files, MemoryBytes: n.Size.Memory,
 		LagChanges: n.Lag, Flushes: n.Work.Flushes, Merges: n.Work.Merges, Rewritten: n.Work.Rewritten,
@@ -53,10 +54,10 @@ func (s *services) indexNumbers() v1.IndexNumbers {
 
 // limiterDegraded reports whether usage cannot be stored, or a background task does not work.
 func (s *services) limiterDegraded() bool {
-	if s.usage.Degraded() {
+	if s.records.usage.Degraded() {
 		return true
 	}
-	for _, task := range s.background {
+	for _, task := range s.members.background {
 		if task.err(context.Background()) != nil {
 			return true
 		}
@@ -77,13 +78,13 @@ func (s *services) checks() []backend.Check {
 		{Name: "clock", Run: s.checkClock, Optional: true},
 		{Name: "redis", Run: s.checkRedis, Optional: true},
 	}
-	if s.embeddings != nil {
+	if s.memory.embeddings != nil {
 		checks = append(checks, backend.Check{Name: "embeddings", Run: plain(s.checkEmbeddings), Optional: true}) // recalls work without it
 	}
-	if s.peers != nil {
-		checks = append(checks, backend.Check{Name: "joined", Run: plain(s.counted)}) // only matters after a start
+	if s.members.peers != nil {
+		checks = append(checks, backend.Check{Name: "joined", Run: plain(s.members.counted)}) // only matters after a start
 	}
-	for _, task := range s.background {
+	for _, task := range s.members.background {
 		checks = append(checks, backend.Check{Name: task.name, Run: plain(task.err), Optional: task.optional})
 	}
 	return checks
@@ -101,10 +102,10 @@ func (s *services) parts(ctx context.Context) []v1.Part {
 
 // memberCount counts the processes of the instance that respond.
 func (s *services) memberCount() int {
-	if s.peers == nil {
+	if s.members.peers == nil {
 		return 1
 	}
-	return max(s.peers.members.Count(), 1)
+	return max(s.members.peers.members.Count(), 1)
 }
 
 // plain makes a check of a function that measures nothing.
@@ -123,7 +124,7 @@ func timed(check func(context.Context) error) func(context.Context) (backend.Mea
 }
 
 func (s *services) checkIndexes(ctx context.Context) (backend.Measured, error) {
-	lag, most, awaited := s.indexer.Lag(), int64(maxIndexLag), max(s.indexer.Awaited(), 0)
+	lag, most, awaited := s.search.indexer.Lag(), int64(maxIndexLag), max(s.search.indexer.Awaited(), 0)
 	m := backend.Measured{ChangesBehind: &lag, MaxChangesBehind: &most}
 	if s.instance.Engine.Shared() {
 		m.IndexesAwaited = &awaited
@@ -177,15 +178,15 @@ func (s *services) logsSmall(context.Context) error {
 
 // checkClock compares the clock of this machine with those of the database and of Redis.
 func (s *services) checkClock(context.Context) (backend.Measured, error) {
-	if s.peers == nil {
+	if s.members.peers == nil {
 		return backend.Measured{Off: true}, nil
 	}
 	most := cluster.ClockTolerance.Milliseconds()
-	database := s.peers.members.ClockOffset()
+	database := s.members.peers.members.ClockOffset()
 	ahead := database.Milliseconds()
 	m := backend.Measured{DatabaseOffsetMs: &ahead, MaxOffsetMs: &most}
 	err := clockError("database", database)
-	if offset, known := s.shared.ClockOffset(); known {
+	if offset, known := s.members.shared.ClockOffset(); known {
 		ahead := offset.Milliseconds()
 		m.RedisOffsetMs = &ahead
 		err = errors.Join(err, clockError("Redis", offset))
@@ -205,19 +206,19 @@ func clockError(other string, ahead time.Duration) error {
 const redisTimeout = 500 * time.Millisecond
 
 func (s *services) checkRedis(ctx context.Context) (backend.Measured, error) {
-	if s.redis == nil {
+	if s.members.redis == nil {
 		return backend.Measured{Off: true}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
 	return timed(func(ctx context.Context) error {
-		_, _, err := s.redis.Ping(ctx)
+		_, _, err := s.members.redis.Ping(ctx)
 		return err
 	})(ctx)
 }
 
 func (s *services) usageFlushes(context.Context) error {
-	if s.usage.Degraded() {
+	if s.records.usage.Degraded() {
 		return errors.New("the last flush of usage failed; retrying")
 	}
 	return nil
@@ -229,7 +230,7 @@ const maxIndexLag = 5_000
 // indexesReady returns an error while searches would have to wait. A new member is not ready until its indexes are built,
 // because the other members can serve meanwhile.
 func (s *services) indexesReady(ctx context.Context) error {
-	if n := s.indexer.Awaited(); n != 0 && s.instance.Engine.Shared() {
+	if n := s.search.indexer.Awaited(); n != 0 && s.instance.Engine.Shared() {
 		if n < 0 {
 			return errors.New("the list of workspaces with documents is not loaded yet")
 		}
@@ -239,7 +240,7 @@ func (s *services) indexesReady(ctx context.Context) error {
 }
 
 func (s *services) indexCurrent(context.Context) error {
-	if lag := s.indexer.Lag(); lag > maxIndexLag {
+	if lag := s.search.indexer.Lag(); lag > maxIndexLag {
 		return fmt.Errorf("the index is %d changes behind the documents", lag)
 	}
 	return nil

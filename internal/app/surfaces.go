@@ -24,40 +24,40 @@ import (
 
 // operations declares all operations of the API.
 func operations(s *services) *endpoint.Registry {
-	memories := s.memories
+	memories := s.memory.service
 	if memories == nil {
 		memories = &memory.Service{} // whose parts are nil too
 	}
 	r := endpoint.NewRegistry()
 	v1.DescribeTags(r)
-	v1.AddVersions(r, s.versionList)
-	v1.AddAdminVersions(r, s.versionList, s.cursors)
-	v1.AddHealth(r, s.health)
-	v1.AddCacheStats(r, s.caches)
-	v1.AddAdminWorkspaces(r, s.people, s.cursors)
-	v1.AddAdminUsers(r, s.people, s.cursors)
-	v1.AddAdminTiers(r, s.people, s.cursors)
-	v1.AddLogin(r, s.logins)
-	v1.AddProfile(r, s.logins)
-	v1.AddSigningKeys(r, s.signing, s.receipts, s.audit)
-	v1.AddAuditLog(r, s.audit, s.cursors)
-	v1.AddAPIKeys(r, s.apiKeys, s.cursors)
-	v1.AddAPIKeyRotation(r, s.apiKeys)
-	v1.AddVerify(r, s.apiKeys)
-	v1.AddWebhooks(r, s.webhooks, s.cursors)
-	v1.AddDocuments(r, s.documents, s.cursors)
-	v1.AddDocumentDeletion(r, s.documents)
-	v1.AddPortableDocuments(r, s.documents)
-	v1.AddSearch(r, s.search)
-	v1.AddMemories(r, memories, s.cursors)
+	v1.AddVersions(r, s.status.versionList)
+	v1.AddAdminVersions(r, s.status.versionList, s.secrets.cursors)
+	v1.AddHealth(r, s.status.health)
+	v1.AddCacheStats(r, s.status.caches)
+	v1.AddAdminWorkspaces(r, s.identity.people, s.secrets.cursors)
+	v1.AddAdminUsers(r, s.identity.people, s.secrets.cursors)
+	v1.AddAdminTiers(r, s.identity.people, s.secrets.cursors)
+	v1.AddLogin(r, s.identity.logins)
+	v1.AddProfile(r, s.identity.logins)
+	v1.AddSigningKeys(r, s.identity.signing, s.secrets.receipts, s.records.audit)
+	v1.AddAuditLog(r, s.records.audit, s.secrets.cursors)
+	v1.AddAPIKeys(r, s.identity.apiKeys, s.secrets.cursors)
+	v1.AddAPIKeyRotation(r, s.identity.apiKeys)
+	v1.AddVerify(r, s.identity.apiKeys)
+	v1.AddWebhooks(r, s.events.webhooks, s.secrets.cursors)
+	v1.AddDocuments(r, s.search.documents, s.secrets.cursors)
+	v1.AddDocumentDeletion(r, s.search.documents)
+	v1.AddPortableDocuments(r, s.search.documents)
+	v1.AddSearch(r, s.search.service)
+	v1.AddMemories(r, memories, s.secrets.cursors)
 	v1.AddMemoryBatch(r, memories)
 	v1.AddForgetting(r, memories.Forgetter)
-	v1.AddSubjects(r, memories, s.cursors)
+	v1.AddSubjects(r, memories, s.secrets.cursors)
 	v1.AddPortableMemories(r, memories)
 	v1.AddRecall(r, memories.Recaller)
-	v1.AddAnalytics(r, s.analytics, s.cursors)
+	v1.AddAnalytics(r, s.records.analytics, s.secrets.cursors)
 	if s.declare != nil {
-		s.declare(r, s.documents)
+		s.declare(r, s.search.documents)
 	}
 	return r
 }
@@ -90,9 +90,9 @@ func OpenAPI(version int) ([]byte, error) {
 // handleSocket attaches the API and the AI services to the folder's socket, with the operations below /local/.
 func (a *App) handleSocket(options api.Options, primary, agents *api.API) error {
 	options.Operations = options.Operations.Clone()
-	local.AddMasterKey(options.Operations, a.services.keeper)
+	local.AddMasterKey(options.Operations, a.services.secrets.keeper)
 	local.AddSnapshots(options.Operations, a.services.snapshots)
-	local.AddReindex(options.Operations, a.services.indexer)
+	local.AddReindex(options.Operations, a.services.search.indexer)
 	local.AddWarnings(options.Operations, func() []local.Warning { return append(a.exposed(), warnings(primary)...) })
 	local.AddListeners(options.Operations, a.listening)
 	h, err := api.New(options)
@@ -143,11 +143,11 @@ func (d *Deps) newest() int {
 // surfaces attaches the handlers to the listeners.
 func (a *App) surfaces() error {
 	options := api.Options{
-		Surface: usage.Primary, Operations: operations(a.services), Versions: a.services.versions,
-		Steps: slices.Concat(Steps, a.deps.Steps), Document: a.describe, Callers: a.services.callers, Requests: a.services.requests,
-		Keys: a.services.keys, Bearers: a.services.bearers, Workspaces: a.services.accounts.Entry, Operator: a.services.accounts.Operator, Addresses: a.services.addresses,
-		Limiter: a.services.limiter,
-		Usage:   a.services.usage, Replays: a.services.replays, News: a.services.peers.freshness(),
+		Surface: usage.Primary, Operations: operations(a.services), Versions: a.services.versions.registry,
+		Steps: slices.Concat(Steps, a.deps.Steps), Document: a.describe, Callers: a.services.versions.calls, Requests: a.services.records.requests,
+		Keys: a.services.identity.keys, Bearers: a.services.identity.bearers, Workspaces: a.services.identity.accounts.Entry, Operator: a.services.identity.accounts.Operator, Addresses: a.services.identity.addresses,
+		Limiter: a.services.members.limiter,
+		Usage:   a.services.records.usage, Replays: a.services.records.replays, News: a.services.members.peers.freshness(),
 		Release: a.deps.Version, PublicURL: strings.TrimSuffix(a.cfg.PublicURL, "/"), Address: a.PrimaryURL(), AgentsAddress: a.AIURL(), TrustedProxies: a.cfg.TrustedProxies,
 		Origins: a.cfg.CORS.Origins, InFlight: a.cfg.Limits.InFlight, Memory: memoryLimit(),
 		Log: a.deps.Log, LogRequests: a.cfg.Log.Requests, Tracer: a.services.tracer, Now: a.deps.Now, MinTimeout: a.deps.MinTimeout,
@@ -201,7 +201,7 @@ func (a *App) surfaces() error {
 
 // refuseBackendSecret records a request with a wrong backend secret. The secret is not recorded.
 func (s *services) refuseBackendSecret(ctx context.Context) {
-	s.audit.Count(ctx, audit.Entry{Action: audit.BackendSecretRefused, Outcome: audit.Refused})
+	s.records.audit.Count(ctx, audit.Entry{Action: audit.BackendSecretRefused, Outcome: audit.Refused})
 }
 
 // backendParts are what operations of the backend listener report on, in addition to services.
@@ -216,8 +216,8 @@ func backendOperations(s *services, p backendParts) *endpoint.Registry {
 	r := endpoint.NewRegistry()
 	backend.AddProbes(r, p.probes)
 	backend.AddMetrics(r, p.metrics)
-	backend.AddVerify(r, s.apiKeys)
-	backend.AddUsage(r, s.apiKeys)
+	backend.AddVerify(r, s.identity.apiKeys)
+	backend.AddUsage(r, s.identity.apiKeys)
 	backend.AddForwardAuth(r)
 	return r
 }
