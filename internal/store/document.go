@@ -50,8 +50,8 @@ func newDocumentStatements(d Dialect) documentStatements {
 	return documentStatements{
 		byID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		fewByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
-		existing: `SELECT d.id, true, ` + documentCreated + `, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
-			UNION ALL SELECT t.id, false, 0, 0, '', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 	}
 }
 
@@ -125,16 +125,18 @@ type existing struct {
 	bytes     int64
 }
 
-var existingDocument = `
-	SELECT true, ` + documentCreated + `, revision, tags, ` + documentBytes + ` FROM document d WHERE workspace = $1 AND id = $2
-	UNION ALL SELECT false, 0, 0, '', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`
+var noDocument = existing{tags: "[]"}
+
+const existingDocument = `
+	SELECT true, created_at, revision, tags, ` + documentBytes + ` FROM document d WHERE workspace = $1 AND id = $2
+	UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`
 
 func (s *Documents) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, existingDocument, h.number, id).
 		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
-		return existing{}, nil
+		return noDocument, nil
 	}
 	if err != nil {
 		return st, fmt.Errorf("read document's revision: %w", err)
@@ -211,9 +213,9 @@ func (s *Documents) insertDocument(ctx context.Context, h *documentHead, d *docu
 		}
 	}
 	_, err := q.Exec(ctx, `
-		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)
+		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		h.number, d.ID, v.collection, d.Title, d.Text, d.URL, v.tags, v.metadata, age(d), documentTime(d.UpdatedAt), d.Revision, d.Change)
+		h.number, d.ID, d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change)
 	if err != nil {
 		return fmt.Errorf("add document: %w", err)
 	}
@@ -222,9 +224,9 @@ func (s *Documents) insertDocument(ctx context.Context, h *documentHead, d *docu
 
 func (s *Documents) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
-		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, age = $7,
+		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, created_at = $7,
 			updated_at = $8, revision = $9, change = $10 WHERE workspace = $11 AND id = $12`,
-		v.collection, d.Title, d.Text, d.URL, v.tags, v.metadata, age(d), documentTime(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
+		d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
 	if err != nil {
 		return fmt.Errorf("replace document: %w", err)
 	}
@@ -251,7 +253,7 @@ func (s *Documents) writeTags(ctx context.Context, h *documentHead, d *document.
 }
 
 func (s *Documents) removeTags(ctx context.Context, h *documentHead, id, tags string) error {
-	list, err := tagsOf(tags)
+	list, err := listOf(tags)
 	if err != nil {
 		return err
 	}

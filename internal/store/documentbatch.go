@@ -118,7 +118,7 @@ func (s *Documents) readExisting(ctx context.Context, workspaceID string, rows [
 	for i := range rows {
 		ids[i] = rows[i].ID
 		byID[rows[i].ID] = &rows[i]
-		rows[i].old = existing{}
+		rows[i].old = noDocument
 	}
 	for _, args := range s.main.Dialect.IDLists([]any{workspaceID}, ids, ListSize) {
 		err := s.main.EachRow(ctx, s.statements.existing, args, func(row Row) error {
@@ -148,18 +148,18 @@ func (s *Documents) removeTombstones(ctx context.Context, h *documentHead, rows 
 }
 
 var upsertDocuments = &Bulk{
-	Into:    `document (workspace, id, collection, title, text, url, tags, metadata, age, updated_at, revision, change)`,
+	Into:    `document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
 	Columns: 12,
 	Rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
-		age = excluded.age, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
 }
 
 func (s *Documents) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	_, err := s.main.Insert(ctx, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
-		return append(values, h.number, r.ID, r.values.collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
-			age(r.Document), documentTime(r.UpdatedAt), r.Revision, r.Change)
+		return append(values, h.number, r.ID, r.Collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
+			documentTime(r.CreatedAt), documentTime(r.UpdatedAt), r.Revision, r.Change)
 	})
 	if err != nil {
 		return fmt.Errorf("write documents: %w", err)
@@ -182,7 +182,7 @@ func pairs(first, n int) []string {
 func (s *Documents) removeTagsOf(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	var all [][2]string
 	for _, r := range rows {
-		tags, err := tagsOf(r.old.tags)
+		tags, err := listOf(r.old.tags)
 		if err != nil {
 			return err
 		}

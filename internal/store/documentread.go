@@ -78,7 +78,7 @@ func (s *Documents) ListDocuments(ctx context.Context, workspaceID string, f doc
 		c.Where(`EXISTS (SELECT 1 FROM document_tag x WHERE x.workspace = d.workspace AND x.tag = ? AND x.document_id = d.id)`, tag)
 	}
 	if f.Collection != "" {
-		c.Where(`d.collection = ?`, collectionColumn(f.Collection))
+		c.Where(`d.collection = ?`, f.Collection)
 	}
 	order := id
 	switch f.Sort {

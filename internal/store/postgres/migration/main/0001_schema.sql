@@ -177,13 +177,12 @@ CREATE TABLE document_head (
     documents    BIGINT           NOT NULL
 );
 
--- workspace is document_head.number. An empty collection is the default one, empty tags and metadata are none. updated_at is in
--- milliseconds, and age is how many of them the document had existed then: internal/store/documentrow.go reads and writes rows.
+-- workspace is document_head.number. Times are in milliseconds.
 -- Columns of a fixed length are first, so that no padding is needed before them. The longest text is last.
 CREATE TABLE document (
     workspace  BIGINT           NOT NULL,
+    created_at BIGINT           NOT NULL,
     updated_at BIGINT           NOT NULL,
-    age        BIGINT           NOT NULL,
     revision   BIGINT           NOT NULL,
     change     BIGINT           NOT NULL,
     id         TEXT COLLATE "C" NOT NULL,
@@ -643,8 +642,8 @@ BEGIN
         ('kept_answer', 'octet_length(r.body) + octet_length(r.sealed) + octet_length(r.sealed_by)'),
         ('event', 'octet_length(r.payload)'),
         ('webhook_delivery', 'octet_length(r.id) + octet_length(r.webhook_id) + octet_length(r.event_id) + octet_length(r.type) + octet_length(r.attempts)'),
-        ('document', 'octet_length(r.id) + CASE r.collection WHEN '''' THEN 7 ELSE octet_length(r.collection) END + octet_length(r.title)
-            + octet_length(r.text) + octet_length(r.url) + greatest(2, octet_length(r.tags)) + greatest(2, octet_length(r.metadata))')
+        ('document', 'octet_length(r.id) + octet_length(r.collection) + octet_length(r.title)
+            + octet_length(r.text) + octet_length(r.url) + octet_length(r.tags) + octet_length(r.metadata)')
     ) AS tables (name, size) LOOP
         IF counted.name = 'document' THEN
             key := 'workspace';

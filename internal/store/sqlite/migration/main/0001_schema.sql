@@ -177,15 +177,14 @@ CREATE TABLE document_head (
     documents    INTEGER NOT NULL
 ) STRICT;
 
--- workspace is document_head.number. An empty collection is the default one, empty tags and metadata are none. updated_at is in
--- milliseconds, and age is how many of them the document had existed then: internal/store/documentrow.go reads and writes rows.
+-- workspace is document_head.number. Times are in milliseconds.
 -- The longest text is last, so that the other columns are read without it.
 CREATE TABLE document (
     workspace  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
     collection TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    age        INTEGER NOT NULL,
     revision   INTEGER NOT NULL,
     change     INTEGER NOT NULL,
     tags       TEXT    NOT NULL,
@@ -627,22 +626,22 @@ CREATE TABLE storage (
 CREATE TRIGGER document_storage_insert AFTER INSERT ON document BEGIN
     INSERT INTO storage (workspace_id, bytes)
     VALUES ((SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace),
-        octet_length(NEW.id) + iif(NEW.collection = '', 7, octet_length(NEW.collection)) + octet_length(NEW.title)
-        + octet_length(NEW.text) + octet_length(NEW.url) + max(2, octet_length(NEW.tags)) + max(2, octet_length(NEW.metadata)))
+        octet_length(NEW.id) + octet_length(NEW.collection) + octet_length(NEW.title)
+        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata))
     ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes;
 END;
 CREATE TRIGGER document_storage_update AFTER UPDATE ON document BEGIN
     UPDATE storage SET bytes = bytes
-        + octet_length(NEW.id) + iif(NEW.collection = '', 7, octet_length(NEW.collection)) + octet_length(NEW.title)
-        + octet_length(NEW.text) + octet_length(NEW.url) + max(2, octet_length(NEW.tags)) + max(2, octet_length(NEW.metadata))
-        - octet_length(OLD.id) - iif(OLD.collection = '', 7, octet_length(OLD.collection)) - octet_length(OLD.title)
-        - octet_length(OLD.text) - octet_length(OLD.url) - max(2, octet_length(OLD.tags)) - max(2, octet_length(OLD.metadata))
+        + octet_length(NEW.id) + octet_length(NEW.collection) + octet_length(NEW.title)
+        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata)
+        - octet_length(OLD.id) - octet_length(OLD.collection) - octet_length(OLD.title)
+        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata)
     WHERE workspace_id = (SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace);
 END;
 CREATE TRIGGER document_storage_delete AFTER DELETE ON document BEGIN
     UPDATE storage SET bytes = bytes
-        - octet_length(OLD.id) - iif(OLD.collection = '', 7, octet_length(OLD.collection)) - octet_length(OLD.title)
-        - octet_length(OLD.text) - octet_length(OLD.url) - max(2, octet_length(OLD.tags)) - max(2, octet_length(OLD.metadata))
+        - octet_length(OLD.id) - octet_length(OLD.collection) - octet_length(OLD.title)
+        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata)
     WHERE workspace_id = (SELECT h.workspace_id FROM document_head h WHERE h.number = OLD.workspace);
 END;
 
