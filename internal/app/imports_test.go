@@ -69,7 +69,7 @@ var edges = map[string][]string{
 	"internal/search": {
 		"internal/base/coalesce", "internal/search/document", "internal/base/fairshare", "internal/search/index", "internal/base/number", "internal/base/page", "internal/base/problem", "internal/base/text",
 	},
-	"internal/web/endpoint": {"internal/govern/auth", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/wire"},
+	"internal/web/endpoint": {"internal/govern/auth", "internal/base/problem", "internal/base/revision", "internal/base/wire"},
 }
 
 // rule forbids an import.
