@@ -41,7 +41,7 @@ func (s *services) loadDemoDocuments(ctx context.Context, workspaceID string) er
 
 func (s *services) loadDemoMemories(ctx context.Context, workspaceID string) error {
 	operator := &auth.Principal{Kind: auth.Local, WorkspaceID: workspaceID, Operator: true, Scopes: auth.All}
-	outcome, err := s.memory.service.Import(ctx, operator, demoMemoryLines(), false)
+	outcome, err := s.memory.service.Importer.Import(ctx, operator, demoMemoryLines(), false)
 	if err == nil && outcome.Failed > 0 {
 		err = fmt.Errorf("line %d: %s", outcome.Errors[0].Line, outcome.Errors[0].Message)
 	}

@@ -228,7 +228,7 @@ func (p *peers) forgetSubject(name string) error {
 		return err
 	}
 	p.services.secrets.subjects.Forget(workspaceID, subject)
-	p.services.memory.service.DropSubject(workspaceID, subject)
+	p.services.memory.service.Caches.DropSubject(workspaceID, subject)
 	p.dropped.Store(true)
 	return nil
 }
@@ -236,7 +236,7 @@ func (p *peers) forgetSubject(name string) error {
 // forgetSubjects drops all subjects' keys and indexes from memory.
 func (p *peers) forgetSubjects() {
 	p.services.secrets.subjects.ForgetAll()
-	p.services.memory.service.DropSubjects()
+	p.services.memory.service.Caches.DropSubjects()
 	p.dropped.Store(true)
 }
 

@@ -172,7 +172,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	if s.secrets, err = assembleSecrets(ctx, i, cfg, deps, s.records.audit); err != nil {
 		return nil, err
 	}
-	wakeBackfill := func(string) { s.memory.service.WakeBackfill() }
+	wakeBackfill := func(string) { s.memory.service.Backfiller.Wake() }
 	if s.identity, err = assembleIdentity(ctx, i, cfg, deps, s.records, s.events.outbox, s.members.limiter, wakeBackfill); err != nil {
 		return nil, err
 	}
@@ -325,8 +325,8 @@ func (s *services) run(ctx context.Context, running *sync.WaitGroup, log *slog.L
 	running.Go(func() { s.versions.releases.Run(ctx) })
 	running.Go(func() { s.records.replays.Run(ctx, log) })
 	running.Go(func() { s.secrets.subjects.Run(ctx, log) })
-	running.Go(func() { s.memory.service.Run(ctx) })
-	running.Go(func() { s.memory.service.RunBackfill(ctx) })
+	running.Go(func() { s.memory.service.Sweeper.Run(ctx) })
+	running.Go(func() { s.memory.service.Backfiller.Run(ctx) })
 	running.Go(func() { s.identity.logins.Run(ctx) })
 	running.Go(func() { s.identity.apiKeys.Run(ctx) })
 	if s.events.deliverer != nil {

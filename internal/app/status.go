@@ -32,7 +32,7 @@ func assembleStatus(s *services, cfg *config.Config, now func() time.Time) (out 
 			{Name: "subjectKeys", Stats: func() v1.CacheNumbers {
 				return v1.CacheNumbers{Entries: int64(s.secrets.subjects.Cached()), Capacity: int64(s.secrets.subjects.CacheSize)}
 			}},
-			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memory.service.RecallStats()) }},
+			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memory.service.Caches.RecallStats()) }},
 		},
 		Indexes: s.indexNumbers, Embeddings: s.embeddingNumbers,
 		Parts: s.parts, Members: s.memberCount, Shared: s.instance.Engine.Shared(),

@@ -50,10 +50,10 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddPortableDocuments(r, s.search.documents)
 	v1.AddSearch(r, s.search.service)
 	v1.AddMemories(r, memories, s.secrets.cursors)
-	v1.AddMemoryBatch(r, memories)
+	v1.AddMemoryBatch(r, memories.Writer, memories.Reader)
 	v1.AddForgetting(r, memories.Forgetter)
-	v1.AddSubjects(r, memories, s.secrets.cursors)
-	v1.AddPortableMemories(r, memories)
+	v1.AddSubjects(r, memories.SubjectReader, memories.SubjectEraser, s.secrets.cursors)
+	v1.AddPortableMemories(r, memories.Exporter, memories.Importer)
 	v1.AddRecall(r, memories.Recaller)
 	v1.AddAnalytics(r, s.records.analytics, s.secrets.cursors)
 	if s.declare != nil {

@@ -80,8 +80,8 @@ func (b *Backfiller) noteChanged(workspaceID string, subject Hash) {
 	wake(b.wakeChanged)
 }
 
-// WakeBackfill looks for memories without vectors, for example because a workspace begins to use the endpoint.
-func (b *Backfiller) WakeBackfill() { wake(b.wakeMissing) }
+// Wake looks for memories without vectors, for example because a workspace begins to use the endpoint.
+func (b *Backfiller) Wake() { wake(b.wakeMissing) }
 
 func wake(ch chan struct{}) {
 	select {
@@ -90,8 +90,8 @@ func wake(ch chan struct{}) {
 	}
 }
 
-// RunBackfill gets vectors until ctx ends. Changed subjects do not wait for a back-fill of all others, which can take days.
-func (b *Backfiller) RunBackfill(ctx context.Context) {
+// Run gets vectors until ctx ends. Changed subjects do not wait for a back-fill of all others, which can take days.
+func (b *Backfiller) Run(ctx context.Context) {
 	if b.embeddings == nil {
 		return
 	}

@@ -52,14 +52,14 @@ func TestABatchIsLikeOneAfterTheOther(t *testing.T) {
 		if ids := []string{results[0].Memory.ID, results[1].Memory.ID, results[8].Memory.ID}; !slices.IsSorted(ids) {
 			t.Errorf("ids do not rise: %v", ids)
 		}
-		history, _, err := b.History(t.Context(), anna, there.ID, 0, 10)
+		history, _, err := b.Reader.History(t.Context(), anna, there.ID, 0, 10)
 		noError(t, err)
 		wantTexts(t, history, "2", "1", "zero")
-		history, _, err = b.History(t.Context(), anna, results[1].Memory.ID, 0, 10)
+		history, _, err = b.Reader.History(t.Context(), anna, results[1].Memory.ID, 0, 10)
 		noError(t, err)
 		wantTexts(t, history, "c", "b")
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "bob"}), "c")
-		person, err := b.Subject(t.Context(), anna, "ada")
+		person, err := b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 3 || person.Bytes != int64(len("2")+len("one")+len("last")) {
 			t.Errorf("the subject has %+v", person)
@@ -83,9 +83,9 @@ func TestAnAtomicBatchIsAllOrNothing(t *testing.T) {
 		if len(results) != 2 || results[1].Err != nil {
 			t.Errorf("got %+v", results)
 		}
-		_, err = b.PrepareBatch(t.Context(), anna, nil, false)
+		_, err = b.Writer.PrepareBatch(t.Context(), anna, nil, false)
 		wantField(t, err, "items", problem.Required)
-		_, err = b.PrepareBatch(t.Context(), anna, make([]memory.Item, memory.MaxBatch+1), false)
+		_, err = b.Writer.PrepareBatch(t.Context(), anna, make([]memory.Item, memory.MaxBatch+1), false)
 		wantField(t, err, "items", problem.TooLong)
 	})
 }
@@ -124,28 +124,28 @@ func TestABatchOfAThousandIsWhole(t *testing.T) {
 func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		first := b.create(t, memory.Memory{SubjectID: "ada", Text: "one", Key: "k"})
-		prepared, err := b.Prepare(t.Context(), anna, memory.Item{Memory: memory.Memory{SubjectID: "ada", Text: "two", Key: "k"}})
+		prepared, err := b.Writer.Prepare(t.Context(), anna, memory.Item{Memory: memory.Memory{SubjectID: "ada", Text: "two", Key: "k"}})
 		noError(t, err)
-		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("between")}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("between")}, nil)
 		noError(t, err)
 		var stored *memory.Stored
 		noError(t, b.store.Run(t.Context(), func(ctx context.Context) (err error) {
-			stored, err = b.Create(ctx, prepared)
+			stored, err = b.Writer.Create(ctx, prepared)
 			return err
 		}))
 		if stored.Created || stored.Memory.Revision != 3 {
 			t.Errorf("got %+v", stored)
 		}
-		history, _, err := b.History(t.Context(), anna, first.ID, 0, 10)
+		history, _, err := b.Reader.History(t.Context(), anna, first.ID, 0, 10)
 		noError(t, err)
 		wantTexts(t, history, "two", "between", "one")
 
-		prepared, err = b.Prepare(t.Context(), anna, memory.Item{Memory: say("late")})
+		prepared, err = b.Writer.Prepare(t.Context(), anna, memory.Item{Memory: say("late")})
 		noError(t, err)
-		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		_, err = b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		err = b.store.Run(t.Context(), func(ctx context.Context) error {
-			_, err := b.Create(ctx, prepared)
+			_, err := b.Writer.Create(ctx, prepared)
 			return err
 		})
 		var stale *unit.StaleError
@@ -153,7 +153,7 @@ func TestWhatWasPreparedIsDecidedAgainInTheUnit(t *testing.T) {
 			t.Errorf("under a key that is gone: %v", err)
 		}
 		// Outside a unit it is prepared again.
-		late, err := b.Create(t.Context(), prepared)
+		late, err := b.Writer.Create(t.Context(), prepared)
 		noError(t, err)
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), late.Memory.Text)
 	})
@@ -224,7 +224,7 @@ func TestBatchesKeepTheRules(t *testing.T) {
 				}
 			}
 		}
-		found, _, err := b.List(context.Background(), p, memory.Filter{Limit: 200})
+		found, _, err := b.Reader.List(context.Background(), p, memory.Filter{Limit: 200})
 		if err != nil {
 			t.Fatal(err)
 		}

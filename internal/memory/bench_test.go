@@ -211,12 +211,12 @@ func BenchmarkMillion(b *testing.B) {
 	for b.Loop() {
 		timed("ms-to-start", func() error {
 			engine, s = open()
-			return s.Sweep(b.Context(), time.Now())
+			return s.Sweeper.Sweep(b.Context(), time.Now())
 		})
 		list := func(f memory.Filter) func() error {
 			f.Limit = 50
 			return func() error {
-				found, _, err := s.List(b.Context(), anna, f)
+				found, _, err := s.Reader.List(b.Context(), anna, f)
 				if err == nil && len(found) != 50 {
 					err = fmt.Errorf("listed %d", len(found))
 				}
@@ -227,13 +227,13 @@ func BenchmarkMillion(b *testing.B) {
 		timed("ms-list", list(memory.Filter{}))
 		timed("ms-list-subject", list(memory.Filter{SubjectID: "s4000"}))
 		timed("ms-list-agent", list(memory.Filter{AgentID: "coach"}))
-		timed("ms-subject", func() error { _, err := s.Subject(b.Context(), anna, "s4001"); return err })
+		timed("ms-subject", func() error { _, err := s.SubjectReader.Subject(b.Context(), anna, "s4001"); return err })
 		timed("ms-write", func() error {
 			_, err := s.put(b.Context(), anna, memory.Memory{SubjectID: "s4002", Text: "one more"})
 			return err
 		})
 		recall := func() error {
-			found, err := s.Recall(b.Context(), anna, memory.RecallQuery{SubjectID: "s4003", Query: "walk in the morning", Limit: 10})
+			found, err := s.Recaller.Recall(b.Context(), anna, memory.RecallQuery{SubjectID: "s4003", Query: "walk in the morning", Limit: 10})
 			if err == nil && len(found.Results) != 10 {
 				err = fmt.Errorf("recalled %d", len(found.Results))
 			}
@@ -241,7 +241,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		timed("ms-recall-cold", recall)
 		timed("ms-recall-warm", recall)
-		timed("ms-erase", func() error { _, err := s.EraseSubject(b.Context(), anna, "s4004"); return err })
+		timed("ms-erase", func() error { _, err := s.SubjectEraser.Erase(b.Context(), anna, "s4004"); return err })
 		info, err := os.Stat(filepath.Join(dir, "main.db"))
 		noError(b, err)
 		b.ReportMetric(float64(info.Size())/(1<<20), "MiB")

@@ -21,7 +21,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			ofCoach: b.create(t, memory.Memory{SubjectID: "ada", AgentID: "other", Text: "ada other", Key: "k3"}),
 		}
 		for p, theirs := range foreign {
-			_, err := b.Memory(t.Context(), p, own.ID)
+			_, err := b.Reader.Memory(t.Context(), p, own.ID)
 			noError(t, err)
 			missing := func(name string, err error) {
 				t.Helper()
@@ -29,14 +29,14 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 					t.Errorf("%s, %s: %v", p.UserID, name, err)
 				}
 			}
-			_, err = b.Memory(t.Context(), p, theirs.ID)
+			_, err = b.Reader.Memory(t.Context(), p, theirs.ID)
 			missing("read", err)
-			_, err = b.Change(t.Context(), p, theirs.ID, memory.Change{Text: memory.SetTo("x")}, nil)
+			_, err = b.Changer.Change(t.Context(), p, theirs.ID, memory.Change{Text: memory.SetTo("x")}, nil)
 			missing("change", err)
-			missing("delete", b.Delete(t.Context(), p, theirs.ID, nil))
-			_, _, err = b.History(t.Context(), p, theirs.ID, 0, 10)
+			missing("delete", b.Eraser.Delete(t.Context(), p, theirs.ID, nil))
+			_, _, err = b.Reader.History(t.Context(), p, theirs.ID, 0, 10)
 			missing("history", err)
-			_, _, err = b.List(t.Context(), p, memory.Filter{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Limit: 10})
+			_, _, err = b.Reader.List(t.Context(), p, memory.Filter{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Limit: 10})
 			missing("list", err)
 			_, err = b.put(t.Context(), p, memory.Memory{SubjectID: theirs.SubjectID, AgentID: theirs.AgentID, Text: "x"})
 			missing("create", err)
@@ -52,30 +52,30 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 			subject := "ada"
 			if p == ofAda {
 				subject = "bob"
-				_, err = b.Subject(t.Context(), p, subject)
+				_, err = b.SubjectReader.Subject(t.Context(), p, subject)
 				missing("subject", err)
-				_, err = b.Export(t.Context(), p, subject)
+				_, err = b.Exporter.Export(t.Context(), p, subject)
 				missing("export", err)
-				_, _, err = b.AccessLog(t.Context(), p, subject, "", 10)
+				_, _, err = b.SubjectReader.AccessLog(t.Context(), p, subject, "", 10)
 				missing("access log", err)
-				_, err = b.PlanForget(t.Context(), p, memory.Forget{SubjectID: subject, Query: "x"})
+				_, err = b.Forgetter.Plan(t.Context(), p, memory.Forget{SubjectID: subject, Query: "x"})
 				missing("forget", err)
 			}
-			_, err = b.EraseSubject(t.Context(), p, subject)
+			_, err = b.SubjectEraser.Erase(t.Context(), p, subject)
 			missing("erase", err)
-			plan, err := b.PlanForget(t.Context(), p, memory.Forget{SubjectID: "ada", IDs: []string{theirs.ID, own.ID}})
+			plan, err := b.Forgetter.Plan(t.Context(), p, memory.Forget{SubjectID: "ada", IDs: []string{theirs.ID, own.ID}})
 			noError(t, err)
 			if len(plan.MemoryIDs) != 1 || plan.MemoryIDs[0] != own.ID {
 				t.Errorf("%s plans to forget %v", p.UserID, plan.MemoryIDs)
 			}
 			line := *theirs
 			line.ID = "mem_01jd7wz00000000000000000a0"
-			counts, err := b.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}}), true)
+			counts, err := b.Importer.Import(t.Context(), p, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line}}), true)
 			noError(t, err)
 			if counts.Failed != 1 || counts.Errors[0].Field != "subjectId" {
 				t.Errorf("%s imports %+v", p.UserID, counts)
 			}
-			people, _, err := b.Subjects(t.Context(), p, nil, 10)
+			people, _, err := b.SubjectReader.Subjects(t.Context(), p, nil, 10)
 			noError(t, err)
 			if p == ofAda && (len(people) != 1 || people[0].SubjectID != "ada" || people[0].Memories != 2) {
 				t.Errorf("it sees %+v", people)
@@ -99,7 +99,7 @@ func TestABoundKeyReachesNothingElse(t *testing.T) {
 		if stored.Memory.AgentID != "coach" {
 			t.Errorf("got %+v", stored.Memory)
 		}
-		_, err = b.EraseSubject(t.Context(), ofAda, "ada")
+		_, err = b.SubjectEraser.Erase(t.Context(), ofAda, "ada")
 		noError(t, err)
 	})
 }
@@ -117,7 +117,7 @@ func TestSubjectsAreListedInPages(t *testing.T) {
 		seen := map[string]bool{}
 		var after *memory.SubjectPosition
 		for first := true; first || after != nil; first = false {
-			list, next, err := b.Subjects(t.Context(), anna, after, 3)
+			list, next, err := b.SubjectReader.Subjects(t.Context(), anna, after, 3)
 			noError(t, err)
 			for _, p := range list {
 				if seen[p.SubjectID] || p.Memories != 2 || p.Bytes != 3 || !p.FirstAt.Equal(noon.AddDate(-1, 0, 0)) || p.LastAt.Before(noon) {
@@ -130,7 +130,7 @@ func TestSubjectsAreListedInPages(t *testing.T) {
 		if len(seen) != len(names) {
 			t.Errorf("got %v", seen)
 		}
-		if list, _, err := b.Subjects(t.Context(), bert, nil, 10); err != nil || len(list) != 0 {
+		if list, _, err := b.SubjectReader.Subjects(t.Context(), bert, nil, 10); err != nil || len(list) != 0 {
 			t.Errorf("another workspace sees %v, %v", list, err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestListOfSubjectsSkipsThoseWithoutAKey(t *testing.T) {
 		var names []string
 		var after *memory.SubjectPosition
 		for first := true; first || after != nil; first = false {
-			list, next, err := b.Subjects(t.Context(), anna, after, 1)
+			list, next, err := b.SubjectReader.Subjects(t.Context(), anna, after, 1)
 			noError(t, err)
 			for _, p := range list {
 				names = append(names, p.SubjectID)
@@ -171,7 +171,7 @@ func TestBoundKeyReadsAllOfItsHistory(t *testing.T) {
 		for before, more := int64(0), true; more; before = all[len(all)-1].Revision {
 			var page []*memory.Memory
 			var err error
-			page, more, err = b.History(t.Context(), ofCoach, id, before, 1)
+			page, more, err = b.Reader.History(t.Context(), ofCoach, id, before, 1)
 			noError(t, err)
 			if len(page) != 1 {
 				t.Fatalf("a page of %d", len(page))
@@ -190,12 +190,12 @@ func TestAgentsKeySeesTheHistoryOfItsMemories(t *testing.T) {
 		}
 		older := m
 		older.Text, older.Revision = "old", 1
-		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
+		counts, err := b.Importer.Import(t.Context(), anna, lines(memory.ImportLine{
 			Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}},
 		}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
-		history, _, err := b.History(t.Context(), ofCoach, m.ID, 0, 10)
+		history, _, err := b.Reader.History(t.Context(), ofCoach, m.ID, 0, 10)
 		noError(t, err)
 		wantTexts(t, history, "new", "old")
 	})

@@ -70,19 +70,19 @@ func TestALongReadEndsWithItsRequest(t *testing.T) {
 			do  func(ctx context.Context, b *bundle) error
 		}{
 			"recall": {blocks / 2, func(ctx context.Context, b *bundle) error {
-				_, err := b.Recall(ctx, anna, about("harbour"))
+				_, err := b.Recaller.Recall(ctx, anna, about("harbour"))
 				return err
 			}},
 			"context": {blocks / 2, func(ctx context.Context, b *bundle) error {
-				_, err := b.Context(ctx, anna, memory.ContextQuery{RecallQuery: about(""), MaxCharacters: 1_000_000})
+				_, err := b.Recaller.Context(ctx, anna, memory.ContextQuery{RecallQuery: about(""), MaxCharacters: 1_000_000})
 				return err
 			}},
 			"forget by a query": {memories / 2, func(ctx context.Context, b *bundle) error {
-				_, err := b.PlanForget(ctx, anna, memory.Forget{SubjectID: "ada", Query: "harbour pears"})
+				_, err := b.Forgetter.Plan(ctx, anna, memory.Forget{SubjectID: "ada", Query: "harbour pears"})
 				return err
 			}},
 			"a list by tags": {memories / 2, func(ctx context.Context, b *bundle) error {
-				_, _, err := b.List(ctx, anna, memory.Filter{SubjectID: "ada", Tags: []string{"b"}, Limit: 10})
+				_, _, err := b.Reader.List(ctx, anna, memory.Filter{SubjectID: "ada", Tags: []string{"b"}, Limit: 10})
 				return err
 			}},
 		} {
@@ -113,12 +113,12 @@ func TestAnIndexIsBuiltByAsManyRecallsAsItTakes(t *testing.T) {
 		}
 		q := about("harbour pebbles number17 number317")
 		q.Limit = 20
-		want, err := recalling(b).Recall(t.Context(), anna, q)
+		want, err := recalling(b).Recaller.Recall(t.Context(), anna, q)
 		noError(t, err)
 		slow, at := ending(t, b)
 		const most = 20
 		for tried := 1; ; tried++ {
-			got, err := slow.Recall(at(240), anna, q) // of some 800 that it takes
+			got, err := slow.Recaller.Recall(at(240), anna, q) // of some 800 that it takes
 			if err == nil {
 				want.Took, got.Took = 0, 0
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -133,11 +133,11 @@ func TestAnIndexIsBuiltByAsManyRecallsAsItTakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tried == most {
-				t.Fatalf("the index is not built after %d recalls: %+v", most, slow.RecallStats())
+				t.Fatalf("the index is not built after %d recalls: %+v", most, slow.Caches.RecallStats())
 			}
 			if tried == 1 { // what is erased meanwhile is not in it
 				gone := b.create(t, say("harbour that is gone"))
-				noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
+				noError(t, b.Eraser.Delete(t.Context(), anna, gone.ID, nil))
 			}
 		}
 	})
@@ -151,7 +151,7 @@ func TestAnImportEndsWithItsRequest(t *testing.T) {
 	defer cancel()
 	const gone, most = 1_000, 100_000
 	read := 0
-	_, err := b.Import(ctx, anna, func() (memory.ImportLine, bool, error) {
+	_, err := b.Importer.Import(ctx, anna, func() (memory.ImportLine, bool, error) {
 		if read++; read == gone {
 			cancel()
 		}

@@ -31,7 +31,7 @@ func TestAContextHasPinnedRecalledAndRecentMemories(t *testing.T) {
 		bees := create(memory.Memory{SubjectID: "ada", Text: "Bees.", OccurredAt: day(4), Pinned: true})
 		goats := create(memory.Memory{SubjectID: "ada", Text: "Goats.", OccurredAt: day(9)})
 		b.pass(time.Second)
-		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: about("What about the violin?")})
+		packed, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: about("What about the violin?")})
 		noError(t, err)
 		text := "2026-01-04 (Sunday)\n- Bees.\n" +
 			"2026-01-03 (Saturday)\n- A violin was bought.\n- Bob: The violin is old.\n" +
@@ -47,12 +47,12 @@ func TestAContextHasPinnedRecalledAndRecentMemories(t *testing.T) {
 		if got := b.actions(t, "wsp_a", "ada"); got[0] != audit.MemoryContext {
 			t.Errorf("the log has %v", got)
 		}
-		newest, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", Limit: 2}, MaxCharacters: 500})
+		newest, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", Limit: 2}, MaxCharacters: 500})
 		noError(t, err)
 		if newest.Text != "2026-01-04 (Sunday)\n- Bees.\n2026-01-09 (Friday)\n- Goats.\n" || len(newest.Parts.Recalled) != 0 {
 			t.Errorf("the newest and pinned are %+v", newest)
 		}
-		empty, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "nobody"}, MaxTokens: 5})
+		empty, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "nobody"}, MaxTokens: 5})
 		noError(t, err)
 		if empty.Text != "" || len(empty.MemoryIDs) != 0 || empty.Tokens != 0 {
 			t.Errorf("of nobody there is %+v", empty)
@@ -71,7 +71,7 @@ func TestARecallIsFilledWithPinnedAndNewest(t *testing.T) {
 	for limit, want := range map[int][]string{1: {ids[4]}, 2: {ids[4], ids[0]}, 3: {ids[4], ids[0], ids[1]}, 10: {ids[4], ids[0], ids[1], ids[3], ids[2]}} {
 		q := about("violin")
 		q.Limit, q.Fill = limit, true
-		got, err := b.Recall(t.Context(), anna, q)
+		got, err := b.Recaller.Recall(t.Context(), anna, q)
 		noError(t, err)
 		var found []string
 		for i, r := range got.Results {
@@ -100,7 +100,7 @@ func TestAContextThatCannotBeIsRefused(t *testing.T) {
 		{memory.ContextQuery{RecallQuery: about(" "), MaxTokens: 1}, "query", problem.Required},
 		{memory.ContextQuery{RecallQuery: memory.RecallQuery{Query: "x"}, MaxTokens: 1}, "subjectId", problem.Required},
 	} {
-		_, err := b.Context(t.Context(), anna, c.q)
+		_, err := b.Recaller.Context(t.Context(), anna, c.q)
 		wantField(t, err, c.field, c.issue)
 	}
 }
@@ -138,7 +138,7 @@ func TestABudgetIsKept(t *testing.T) {
 		} else {
 			q.MaxTokens = budget
 		}
-		packed, err := b.Context(t.Context(), anna, q)
+		packed, err := b.Recaller.Context(t.Context(), anna, q)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestWhatDoesNotFitInAContextIsCut(t *testing.T) {
 		return strings.TrimSpace(strings.Repeat("The "+word+" is here today. ", n))
 	}
 	long := b.create(t, memory.Memory{SubjectID: "long", Text: sentences("bee", 240), Pinned: true})
-	packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "long"}})
+	packed, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "long"}})
 	noError(t, err)
 	if !strings.HasSuffix(packed.Text, "today. … [cut: "+long.ID+"]\n") || packed.Tokens < 900 || !slices.Equal(packed.Cut, []string{long.ID}) {
 		t.Errorf("a long pinned memory alone: %d tokens, cut %v: …%q", packed.Tokens, packed.Cut, packed.Text[max(0, len(packed.Text)-80):])
@@ -195,7 +195,7 @@ func TestWhatDoesNotFitInAContextIsCut(t *testing.T) {
 	}
 	answer := b.create(t, memory.Memory{SubjectID: "many", Text: sentences("violin", 40)})
 	q := memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "many", Query: "violin"}}
-	packed, err = b.Context(t.Context(), anna, q)
+	packed, err = b.Recaller.Context(t.Context(), anna, q)
 	noError(t, err)
 	if !slices.Equal(packed.Parts.Recalled, []string{answer.ID}) || slices.Contains(packed.Cut, answer.ID) {
 		t.Errorf("the answer is not whole beside pinned memories: %+v", packed)
@@ -204,21 +204,21 @@ func TestWhatDoesNotFitInAContextIsCut(t *testing.T) {
 		t.Errorf("%d of 61 pinned memories, and %d omitted", len(packed.Parts.Pinned), packed.Omitted.Pinned)
 	}
 	q.Query, q.MaxCharacters = "goat", 5 // no room for anything
-	packed, err = b.Context(t.Context(), anna, q)
+	packed, err = b.Recaller.Context(t.Context(), anna, q)
 	noError(t, err)
 	if packed.Text != "" || packed.Omitted.Pinned != 61 {
 		t.Errorf("without room: %+v", packed)
 	}
 	q.MaxCharacters = 150
 	q.Query = "violin"
-	packed, err = b.Context(t.Context(), anna, q)
+	packed, err = b.Recaller.Context(t.Context(), anna, q)
 	noError(t, err)
 	if !slices.Equal(packed.Cut, []string{answer.ID}) || !strings.Contains(packed.Text, "The violin is here today.") {
 		t.Errorf("a short context: %+v", packed)
 	}
 
 	newest := b.create(t, memory.Memory{SubjectID: "new", Text: sentences("bee", 240)})
-	packed, err = b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "new"}})
+	packed, err = b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "new"}})
 	noError(t, err)
 	if !slices.Equal(packed.Cut, []string{newest.ID}) || len(packed.Parts.Recent) != 1 {
 		t.Errorf("a long memory alone: %+v", packed)
@@ -231,7 +231,7 @@ func TestDaysAreThoseOfATimeZone(t *testing.T) {
 	party := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC) // 31 December, 20:00 in New York
 	b.create(t, memory.Memory{SubjectID: "ada", Text: "A party.", OccurredAt: &party})
 	context := func(zone *string) string {
-		packed, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", TimeZone: zone}})
+		packed, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", TimeZone: zone}})
 		noError(t, err)
 		return packed.Text
 	}
@@ -246,7 +246,7 @@ func TestDaysAreThoseOfATimeZone(t *testing.T) {
 		t.Errorf("without a zone: %q", got)
 	}
 	for _, zone := range []string{"", "Local", "Europe/Atlantis", "europe/berlin", "../UTC", "/etc/localtime", "Europe", "UTC\x00", "posixrules", "right/UTC", "CET ", "+01:00", "Factory"} {
-		_, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "x", TimeZone: &zone})
+		_, err := b.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "x", TimeZone: &zone})
 		wantField(t, err, "timeZone", problem.InvalidVal)
 	}
 }

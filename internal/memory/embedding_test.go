@@ -123,7 +123,7 @@ func (b *bundle) tell(t *testing.T, subject string, texts ...string) (ids []stri
 
 func (b *bundle) wantFirst(t *testing.T, query, text string) *memory.Recalled {
 	t.Helper()
-	found, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query, Explain: true})
+	found, err := b.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query, Explain: true})
 	noError(t, err)
 	switch {
 	case text == "" && len(found.Results) > 0:
@@ -143,7 +143,7 @@ func TestVectorsOfAnEndpointFindMemories(t *testing.T) {
 		_, err := e.put(t.Context(), bert, memory.Memory{SubjectID: "ada", Kind: memory.Fact, Text: "secret of another workspace"})
 		noError(t, err)
 		e.wantFirst(t, "Heißgetränk?", "")
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		if n := b.vectors(t); n != len(german) {
 			t.Fatalf("%d vectors are stored", n)
 		}
@@ -159,7 +159,7 @@ func TestVectorsOfAnEndpointFindMemories(t *testing.T) {
 		if n := m.timesSent("another workspace"); n != 0 {
 			t.Errorf("%d texts of a workspace without embeddings were sent", n)
 		}
-		rows, _, err := b.AccessLog(t.Context(), anna, "ada", "", 50)
+		rows, _, err := b.SubjectReader.AccessLog(t.Context(), anna, "ada", "", 50)
 		noError(t, err)
 		for _, id := range append(old, "{}") { // the row of a query names no memory
 			if !slices.ContainsFunc(rows, func(r *audit.Row) bool { return r.Action == audit.MemoryEmbedded && strings.Contains(r.Details, id) }) {
@@ -168,10 +168,10 @@ func TestVectorsOfAnEndpointFindMemories(t *testing.T) {
 		}
 
 		text := "Trinkt nur noch Tee"
-		_, err = e.Change(t.Context(), anna, old[0], memory.Change{Text: memory.SetTo(text)}, nil)
+		_, err = e.Changer.Change(t.Context(), anna, old[0], memory.Change{Text: memory.SetTo(text)}, nil)
 		noError(t, err)
 		e.wantFirst(t, "Heißgetränk?", "") // the vector of the older text does not count
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		e.wantFirst(t, "Heißgetränk?", "")
 		e.wantFirst(t, "Kater?", german[2])
 		if m.timesSent(text) != 1 || m.timesSent(german[5]) != 1 {
@@ -201,18 +201,18 @@ func TestAnInterruptedBackfillContinues(t *testing.T) {
 				m.fails = &embedding.Error{Reason: embedding.Connection}
 			}
 		}
-		if err := e.Backfill(t.Context()); err == nil {
+		if err := e.Backfiller.Backfill(t.Context()); err == nil {
 			t.Fatal("no error")
 		}
 		if n := b.vectors(t); n != 2*embedding.MaxBatch {
 			t.Errorf("%d vectors were stored", n)
 		}
 		m.fail(nil)
-		if err := e.Backfill(t.Context()); err == nil {
+		if err := e.Backfiller.Backfill(t.Context()); err == nil {
 			t.Error("it was not paused")
 		}
 		b.pass(time.Second) // the first pause
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		if n := b.vectors(t); n != len(texts) {
 			t.Errorf("%d vectors are stored", n)
 		}
@@ -228,14 +228,14 @@ func TestSubjectFilledTwiceAtOnceIsComplete(t *testing.T) {
 		m := &model{}
 		e, other := b.withModel("m", m), b.withModel("m", &model{})
 		e.tell(t, "ada", german[0])
-		noError(t, e.Backfill(t.Context())) // from now on it looks at changed subjects only
+		noError(t, e.Backfiller.Backfill(t.Context())) // from now on it looks at changed subjects only
 		e.tell(t, "ada", german[1])
 		m.meet = func([]string) {
 			m.meet = nil
-			noError(t, other.Backfill(t.Context()))
+			noError(t, other.Backfiller.Backfill(t.Context()))
 		}
-		noError(t, e.Backfill(t.Context()))
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		progress, err := b.store.Memories.EmbeddingProgress(t.Context(), "wsp_a", "m/211")
 		noError(t, err)
 		if progress != (memory.EmbeddingProgress{Subjects: 1, Memories: 2}) || m.timesSent(german[1]) != 1 {
@@ -249,12 +249,12 @@ func TestAnotherModelReplacesVectors(t *testing.T) {
 	b := onSQLite(t)
 	e := b.withModel("m", &model{})
 	e.tell(t, "ada", german...)
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	e.wantFirst(t, "Heißgetränk?", german[0])
 	for name, size := range map[string]int{"m": 241, "n": 211} {
 		other := b.withModel(name, &model{size: size})
 		other.wantFirst(t, "Heißgetränk?", "")
-		noError(t, other.Backfill(t.Context()))
+		noError(t, other.Backfiller.Backfill(t.Context()))
 		other.wantFirst(t, "Heißgetränk?", german[0])
 	}
 }
@@ -266,7 +266,7 @@ func TestVectorsAreErasedWithTheirMemories(t *testing.T) {
 		ids := e.tell(t, "ada", german...)
 		expiring := b.create(t, memory.Memory{SubjectID: "ada", Kind: memory.Fact, Text: "läuft bald ab", ExpiresAt: &at}).ID
 		e.tell(t, "bob", "Kaffee")
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		if n := b.vectors(t); n != len(ids)+2 {
 			t.Fatalf("%d vectors", n)
 		}
@@ -283,14 +283,14 @@ func TestVectorsAreErasedWithTheirMemories(t *testing.T) {
 				t.Error("a vector is stored in the clear")
 			}
 		}
-		noError(t, e.Delete(t.Context(), anna, ids[0], nil))
-		plan, err := e.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids[1:2]})
+		noError(t, e.Eraser.Delete(t.Context(), anna, ids[0], nil))
+		plan, err := e.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids[1:2]})
 		noError(t, err)
-		_, err = e.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = e.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 		for range 40 {
 			b.pass(time.Minute)
-			noError(t, e.Sweep(t.Context(), b.now()))
+			noError(t, e.Sweeper.Sweep(t.Context(), b.now()))
 		}
 		if n := b.vectors(t); n != len(ids)-2+1 {
 			t.Errorf("%d vectors are left", n)
@@ -300,7 +300,7 @@ func TestVectorsAreErasedWithTheirMemories(t *testing.T) {
 			c.want("erased vectors", sealed, 0)
 		}
 		e.wantFirst(t, "Heißgetränk?", "")
-		_, err = e.EraseSubject(t.Context(), anna, "ada")
+		_, err = e.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if n := b.vectors(t); n != 1 {
 			t.Errorf("%d vectors are left after an erasure", n)
@@ -315,12 +315,12 @@ func TestErasedWhileItsVectorIsMade(t *testing.T) {
 		ids := e.tell(t, "ada", german...)
 		m.meet = func(texts []string) {
 			if slices.Contains(texts, german[0]) {
-				noError(t, b.Delete(t.Context(), anna, ids[0], nil))
-				_, err := b.Change(t.Context(), anna, ids[1], memory.Change{Text: memory.SetTo("neu")}, nil)
+				noError(t, b.Eraser.Delete(t.Context(), anna, ids[0], nil))
+				_, err := b.Changer.Change(t.Context(), anna, ids[1], memory.Change{Text: memory.SetTo("neu")}, nil)
 				noError(t, err)
 			}
 		}
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		rows, err := b.store.Memories.MemoryVectors(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1, -1, "m/211")
 		noError(t, err)
 		for _, r := range rows { // the next look finds what has changed
@@ -333,12 +333,12 @@ func TestErasedWhileItsVectorIsMade(t *testing.T) {
 		}
 		m.meet = func(texts []string) {
 			if slices.Contains(texts, "zuletzt") {
-				_, err := b.EraseSubject(t.Context(), anna, "ada")
+				_, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 				noError(t, err)
 			}
 		}
 		e.tell(t, "ada", "zuletzt")
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		if n := b.vectors(t); n != 0 || m.timesSent("zuletzt") != 1 {
 			t.Errorf("%d vectors of an erased subject", n)
 		}
@@ -361,17 +361,17 @@ func TestAWorkspaceCanStopAndBeginAgain(t *testing.T) {
 		}
 	})
 	e.tell(t, "ada", german[:6]...)
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	off.Store(true)
 	e.tell(t, "ada", german[6:]...)
-	noError(t, e.Backfill(t.Context()))
-	found, err := e.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "Reise?"})
+	noError(t, e.Backfiller.Backfill(t.Context()))
+	found, err := e.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "Reise?"})
 	noError(t, err)
 	if n := b.vectors(t); n != 6 || m.timesSent("Island") != 0 || m.timesSent("Reise?") != 0 || found.Degraded || len(found.Results) == 0 {
 		t.Errorf("%d vectors; sent: %v; found: %+v", n, m.sent, found)
 	}
 	off.Store(false)
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	if n := b.vectors(t); n != len(german) || m.timesSent("Kaffee") != 1 {
 		t.Errorf("%d vectors; sent: %v", n, m.sent)
 	}
@@ -386,7 +386,7 @@ func TestExpiredMemoriesAreNotSent(t *testing.T) {
 	e.create(t, memory.Memory{SubjectID: "ada", Kind: memory.Fact, Text: "expired", ExpiresAt: &at})
 	e.tell(t, "ada", "stays")
 	b.pass(time.Minute)
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	if m.timesSent("expired") != 0 || m.timesSent("stays") != 1 {
 		t.Errorf("sent: %v", m.sent)
 	}
@@ -398,12 +398,12 @@ func TestRecallWorksWithoutItsEndpoint(t *testing.T) {
 	m := &model{}
 	e := b.withModel("m", m)
 	e.tell(t, "ada", german...)
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	m.fail(&embedding.Error{Reason: embedding.Status})
 	for _, query := range []string{"Kaffee?", "Heißgetränk?"} {
-		plain, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query})
+		plain, err := b.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query})
 		noError(t, err)
-		got, err := e.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query})
+		got, err := e.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: query})
 		noError(t, err)
 		if !got.Degraded || plain.Degraded || len(got.Results) != len(plain.Results) {
 			t.Errorf("%q: degraded %v, %v; %d results, %d without an endpoint", query, got.Degraded, plain.Degraded, len(got.Results), len(plain.Results))
@@ -414,15 +414,15 @@ func TestRecallWorksWithoutItsEndpoint(t *testing.T) {
 			}
 		}
 	}
-	packed, err := e.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", Query: "Kaffee?"}})
+	packed, err := e.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada", Query: "Kaffee?"}})
 	noError(t, err)
 	if !packed.Degraded {
 		t.Error("a context does not say that it is degraded")
 	}
-	if packed, err = e.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada"}}); err != nil || packed.Degraded {
+	if packed, err = e.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada"}}); err != nil || packed.Degraded {
 		t.Errorf("a context without a query is degraded, %v", err)
 	}
-	nothing, err := e.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "unknown", Query: "Kaffee?"})
+	nothing, err := e.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "unknown", Query: "Kaffee?"})
 	noError(t, err)
 	if !nothing.Degraded || len(nothing.Results) != 0 {
 		t.Errorf("an unknown subject: %+v", nothing)
@@ -435,15 +435,15 @@ func TestChangedSubjectsAreFilledAfterThePause(t *testing.T) {
 	m := &model{}
 	e := b.withModel("m", m)
 	e.tell(t, "ada", german[0])
-	noError(t, e.Backfill(t.Context()))
+	noError(t, e.Backfiller.Backfill(t.Context()))
 	m.fail(&embedding.Error{Reason: embedding.Connection})
 	e.tell(t, "ada", german[1])
-	if err := e.FillChanged(t.Context()); err == nil {
+	if err := e.Backfiller.FillChanged(t.Context()); err == nil {
 		t.Fatal("no error")
 	}
 	m.fail(nil)
 	b.pass(time.Second) // the first pause
-	noError(t, e.FillChanged(t.Context()))
+	noError(t, e.Backfiller.FillChanged(t.Context()))
 	if n := b.vectors(t); n != 2 {
 		t.Errorf("%d vectors are stored", n)
 	}
@@ -467,7 +467,7 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 			_, err := e.put(t.Context(), bert, memory.Memory{SubjectID: "ada", Kind: memory.Fact, Text: text})
 			noError(t, err)
 		}
-		if err := e.Backfill(t.Context()); !errors.Is(err, embedding.ErrLimit) {
+		if err := e.Backfiller.Backfill(t.Context()); !errors.Is(err, embedding.ErrLimit) {
 			t.Errorf("the back-fill ends with %v", err)
 		}
 		first, second := m.timesSent("Nummer"), m.timesSent(german[0])+m.timesSent(german[1])+m.timesSent(german[2])
@@ -475,13 +475,13 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 			t.Errorf("%d memories of one workspace were sent, %d of the other", first, second)
 		}
 		for _, p := range []*auth.Principal{anna, bert} {
-			found, err := e.Recall(t.Context(), p, memory.RecallQuery{SubjectID: "ada", Query: "Heißgetränk?"})
+			found, err := e.Recaller.Recall(t.Context(), p, memory.RecallQuery{SubjectID: "ada", Query: "Heißgetränk?"})
 			noError(t, err)
 			if found.Degraded {
 				t.Errorf("a query of %s was not sent", p.WorkspaceID)
 			}
 		}
-		rows, _, err := b.AccessLog(t.Context(), anna, "person-0", "", 50)
+		rows, _, err := b.SubjectReader.AccessLog(t.Context(), anna, "person-0", "", 50)
 		noError(t, err)
 		logged := 0
 		for _, r := range rows {
@@ -494,10 +494,10 @@ func TestAWorkspaceThatSendsALotLeavesOthersTheirShare(t *testing.T) {
 		}
 		b.pass(24 * time.Hour)
 		for range 2 { // the rest, as far as the next days allow
-			_ = e.Backfill(t.Context())
+			_ = e.Backfiller.Backfill(t.Context())
 			b.pass(24 * time.Hour)
 		}
-		noError(t, e.Backfill(t.Context()))
+		noError(t, e.Backfiller.Backfill(t.Context()))
 		for i := range 30 {
 			if n := m.timesSent(fmt.Sprintf("Nummer %d", i)); n < 1 {
 				t.Errorf("memory %d was never sent", i)

@@ -24,16 +24,16 @@ import (
 func TestAnErasedSubjectIsGone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, full("ada"))
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("new")}, nil)
+		_, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("new")}, nil)
 		noError(t, err)
 		gone := b.create(t, say("deleted before"))
-		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, gone.ID, nil))
 		b.create(t, memory.Memory{SubjectID: "bob", Text: "stays"})
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "new"})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "new"})
 		noError(t, err)
 		b.pass(time.Second)
 
-		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		receipt, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if receipt.Memories != 1 || !receipt.ErasedAt.Equal(b.now()) || !receipt.KeyBackupsBefore.Equal(b.now()) {
 			t.Errorf("got %+v", receipt)
@@ -47,15 +47,15 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 			t.Errorf("signed is %s", payload)
 		}
 
-		_, err = b.Memory(t.Context(), anna, m.ID)
+		_, err = b.Reader.Memory(t.Context(), anna, m.ID)
 		wantCode(t, err, problem.CodeNotFound)
-		_, err = b.Subject(t.Context(), anna, "ada")
+		_, err = b.SubjectReader.Subject(t.Context(), anna, "ada")
 		wantCode(t, err, problem.CodeNotFound)
-		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		_, err = b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		wantCode(t, err, problem.CodeNotFound)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		wantCode(t, err, problem.CodeNotFound)
-		_, err = b.Export(t.Context(), anna, "ada")
+		_, err = b.Exporter.Export(t.Context(), anna, "ada")
 		wantCode(t, err, problem.CodeNotFound)
 		wantTexts(t, b.list(t, anna, memory.Filter{}), "stays")
 		hash := b.lookup.Subject("wsp_a", "ada")
@@ -76,7 +76,7 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 		if len(erased) != 0 {
 			t.Errorf("tombstones name the subject: %v", erased)
 		}
-		log, _, err := b.AccessLog(t.Context(), anna, "ada", "", 50)
+		log, _, err := b.SubjectReader.AccessLog(t.Context(), anna, "ada", "", 50)
 		noError(t, err)
 		if len(log) < 5 {
 			t.Errorf("the access log has %d rows", len(log))
@@ -85,12 +85,12 @@ func TestAnErasedSubjectIsGone(t *testing.T) {
 		// The subject may come back, under a new key. What was erased may not.
 		again := b.create(t, say("again"))
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), "again")
-		person, err := b.Subject(t.Context(), anna, "ada")
+		person, err := b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 1 || !person.CreatedAt.Equal(again.CreatedAt) {
 			t.Errorf("got %+v", person)
 		}
-		counts, err := b.Import(t.Context(), anna, lines(
+		counts, err := b.Importer.Import(t.Context(), anna, lines(
 			memory.ImportLine{Portable: memory.Portable{Memory: m}}, memory.ImportLine{Portable: memory.Portable{Memory: gone}},
 		), true)
 		noError(t, err)
@@ -144,22 +144,22 @@ func TestAnErasureThatIsCutOffIsBroughtToItsEnd(t *testing.T) {
 				m := b.create(t, memory.Memory{SubjectID: subject, Text: "x"})
 				keys.fail, units.at = false, 0
 				cut()
-				_, err := broken.EraseSubject(t.Context(), anna, subject)
+				_, err := broken.SubjectEraser.Erase(t.Context(), anna, subject)
 				wantCode(t, err, problem.CodeUnavailable)
-				_, err = b.Memory(t.Context(), anna, m.ID)
+				_, err = b.Reader.Memory(t.Context(), anna, m.ID)
 				wantCode(t, err, problem.CodeNotFound)
 				if list := b.list(t, anna, memory.Filter{SubjectID: subject}); len(list) != 0 {
 					t.Errorf("%q are still there", texts(list))
 				}
 				if carryOn == "by the sweeper" {
-					noError(t, b.Sweep(t.Context(), b.now()))
+					noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 				}
-				receipt, err := b.EraseSubject(t.Context(), anna, subject)
+				receipt, err := b.SubjectEraser.Erase(t.Context(), anna, subject)
 				noError(t, err)
 				if receipt.Memories != 1 {
 					t.Errorf("the receipt is %+v", receipt)
 				}
-				_, err = b.EraseSubject(t.Context(), anna, subject)
+				_, err = b.SubjectEraser.Erase(t.Context(), anna, subject)
 				wantCode(t, err, problem.CodeNotFound)
 				left, err := b.store.Memories.Erasures(t.Context())
 				noError(t, err)
@@ -178,22 +178,22 @@ func TestReceiptCanBeRequestedForThirtyDays(t *testing.T) {
 		for _, subject := range []string{"ada", "bob"} {
 			b.create(t, memory.Memory{SubjectID: subject, Text: "x"})
 			keys.fail = true
-			_, err := broken.EraseSubject(t.Context(), anna, subject)
+			_, err := broken.SubjectEraser.Erase(t.Context(), anna, subject)
 			wantCode(t, err, problem.CodeUnavailable)
 			keys.fail = false
 		}
 		destroyed := b.now()
-		noError(t, b.Sweep(t.Context(), b.now()))
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 		b.pass(30*24*time.Hour - time.Millisecond)
-		noError(t, b.Sweep(t.Context(), b.now()))
-		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
+		receipt, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if !receipt.ErasedAt.Equal(destroyed) || !receipt.KeyBackupsBefore.Equal(destroyed) {
 			t.Errorf("the receipt is %+v", receipt)
 		}
 		b.pass(time.Millisecond)
-		noError(t, b.Sweep(t.Context(), b.now()))
-		_, err = b.EraseSubject(t.Context(), anna, "bob")
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
+		_, err = b.SubjectEraser.Erase(t.Context(), anna, "bob")
 		wantCode(t, err, problem.CodeNotFound)
 	})
 }
@@ -206,17 +206,17 @@ func TestReceiptIsThatOfTheLastErasure(t *testing.T) {
 			for i := range round + 1 {
 				b.create(t, say(fmt.Sprint("text ", i)))
 			}
-			_, err := broken.EraseSubject(t.Context(), anna, "ada")
+			_, err := broken.SubjectEraser.Erase(t.Context(), anna, "ada")
 			wantCode(t, err, problem.CodeUnavailable)
-			noError(t, b.Sweep(t.Context(), b.now()))
+			noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 			b.pass(time.Second)
 		}
-		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		receipt, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if receipt.Memories != 2 {
 			t.Errorf("the receipt is %+v", receipt)
 		}
-		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		_, err = b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		wantCode(t, err, problem.CodeNotFound)
 	})
 }
@@ -227,10 +227,10 @@ func TestReceiptSurvivesAFailedSignature(t *testing.T) {
 		broken := b.with(func(o *memory.Options) {
 			o.Sign = func([]byte) (string, error) { return "", errors.New("no key") }
 		})
-		if _, err := broken.EraseSubject(t.Context(), anna, "ada"); err == nil {
+		if _, err := broken.SubjectEraser.Erase(t.Context(), anna, "ada"); err == nil {
 			t.Fatal("the receipt has no signature")
 		}
-		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		receipt, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if receipt.Memories != 1 {
 			t.Errorf("the receipt is %+v", receipt)
@@ -262,10 +262,10 @@ func TestWritersRaceAnErasure(t *testing.T) {
 				})
 			}
 			all.Go(func() {
-				_, err := other.EraseSubject(t.Context(), anna, subject)
+				_, err := other.SubjectEraser.Erase(t.Context(), anna, subject)
 				if codeOf(err) == problem.CodeUnavailable {
 					// On a slow disk the file of the keys may be in use for too long. Then the sweeper carries on.
-					err = other.Sweep(t.Context(), other.now())
+					err = other.Sweeper.Sweep(t.Context(), other.now())
 				}
 				if err != nil {
 					t.Errorf("erase: %v", err)
@@ -329,7 +329,7 @@ func TestWritersOfOneKeyFollowEachOther(t *testing.T) {
 		if keyed.Key == "" {
 			keyed = list[1]
 		}
-		history, _, err := b.History(t.Context(), anna, keyed.ID, 0, 100)
+		history, _, err := b.Reader.History(t.Context(), anna, keyed.ID, 0, 100)
 		noError(t, err)
 		seen := map[string]bool{}
 		for i, m := range history {
@@ -404,11 +404,11 @@ func TestSecondErasureJoinsTheFirst(t *testing.T) {
 		first := b.with(func(o *memory.Options) { o.Keys = &failingKeys{Keys: b.keys, fail: true} }) // it begins, and does not finish
 		second := b.with(func(o *memory.Options) {
 			o.Units = &firstUnit{Runner: b.store, before: func() {
-				_, err := first.EraseSubject(t.Context(), anna, "ada")
+				_, err := first.SubjectEraser.Erase(t.Context(), anna, "ada")
 				wantCode(t, err, problem.CodeUnavailable)
 			}}
 		})
-		receipt, err := second.EraseSubject(t.Context(), anna, "ada")
+		receipt, err := second.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if receipt.Memories != 1 {
 			t.Errorf("the receipt is %+v", receipt)
@@ -421,7 +421,7 @@ func TestErasureInATransactionIsRefused(t *testing.T) {
 		b.create(t, say("x"))
 		undo := errors.New("undo")
 		err := b.store.Run(t.Context(), func(ctx context.Context) error {
-			_, err := b.EraseSubject(ctx, anna, "ada")
+			_, err := b.SubjectEraser.Erase(ctx, anna, "ada")
 			return errors.Join(err, undo)
 		})
 		if !errors.Is(err, undo) {
@@ -461,11 +461,11 @@ func TestErasedWordsDoNotReturnToTheCache(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		for name, read := range map[string]func(b *bundle) error{
 			"context": func(b *bundle) error {
-				_, err := b.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada"}, MaxTokens: 100})
+				_, err := b.Recaller.Context(t.Context(), anna, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: "ada"}, MaxTokens: 100})
 				return err
 			},
 			"forget by a query": func(b *bundle) error {
-				_, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "canary"})
+				_, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "canary"})
 				return err
 			},
 		} {
@@ -473,7 +473,7 @@ func TestErasedWordsDoNotReturnToTheCache(t *testing.T) {
 			keys := &afterFind{Keys: b.keys}
 			reading := recalling(b).with(func(o *memory.Options) { o.Keys = keys })
 			keys.after = func() {
-				_, err := reading.EraseSubject(t.Context(), anna, "ada")
+				_, err := reading.SubjectEraser.Erase(t.Context(), anna, "ada")
 				noError(t, err)
 			}
 			noError(t, read(reading))
@@ -496,14 +496,14 @@ func TestAnErasureEndsWithItsRequestsTime(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := silent.EraseSubject(ctx, anna, "ada")
+		_, err := silent.SubjectEraser.Erase(ctx, anna, "ada")
 		wantCode(t, err, problem.CodeUnavailable)
 		if list := b.list(t, anna, memory.Filter{SubjectID: "ada"}); len(list) != 0 {
 			t.Errorf("still readable: %q", texts(list))
 		}
 		b.pass(time.Hour)
-		noError(t, b.Sweep(t.Context(), b.now()))
-		receipt, err := b.EraseSubject(t.Context(), anna, "ada")
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
+		receipt, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		if receipt.Memories != 1 {
 			t.Errorf("the receipt is %+v", receipt)
@@ -515,21 +515,21 @@ func TestReadsAboutAnUnknownSubjectAreLogged(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		b = recalling(b)
 		b.create(t, memory.Memory{SubjectID: "erased", Text: "x"})
-		_, err := b.EraseSubject(t.Context(), anna, "erased")
+		_, err := b.SubjectEraser.Erase(t.Context(), anna, "erased")
 		noError(t, err)
 		for _, subject := range []string{"unknown", "erased"} {
 			for _, p := range []*auth.Principal{anna, ofCoach} {
 				before := len(b.actions(t, "wsp_a", subject))
-				_, err := b.Recall(t.Context(), p, memory.RecallQuery{SubjectID: subject, Query: "x"})
+				_, err := b.Recaller.Recall(t.Context(), p, memory.RecallQuery{SubjectID: subject, Query: "x"})
 				noError(t, err)
-				_, err = b.Context(t.Context(), p, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: subject}})
+				_, err = b.Recaller.Context(t.Context(), p, memory.ContextQuery{RecallQuery: memory.RecallQuery{SubjectID: subject}})
 				noError(t, err)
 				if p == anna {
-					_, _, err = b.List(t.Context(), p, memory.Filter{SubjectID: subject, Limit: 10})
+					_, _, err = b.Reader.List(t.Context(), p, memory.Filter{SubjectID: subject, Limit: 10})
 					noError(t, err)
-					_, err = b.Subject(t.Context(), p, subject)
+					_, err = b.SubjectReader.Subject(t.Context(), p, subject)
 					wantCode(t, err, problem.CodeNotFound)
-					_, err = b.Export(t.Context(), p, subject)
+					_, err = b.Exporter.Export(t.Context(), p, subject)
 					wantCode(t, err, problem.CodeNotFound)
 				}
 				want := []audit.Action{audit.MemoryExported, audit.SubjectRead, audit.MemoryListed, audit.MemoryContext, audit.MemoryRecalled}

@@ -23,10 +23,10 @@ func TestEveryFieldIsStoredAndExported(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		want := &memory.Portable{Memory: memorytest.Filled(t, b.now(), 2), History: []*memory.Memory{memorytest.Filled(t, b.now(), 1)}}
 		for _, p := range []*auth.Principal{anna, bert} {
-			imported, err := b.Import(t.Context(), p, linesOf([]*memory.Portable{want}), true)
+			imported, err := b.Importer.Import(t.Context(), p, linesOf([]*memory.Portable{want}), true)
 			noError(t, err)
 			wantImported(t, imported, memory.Imported{Received: 1, Created: 1})
-			read, err := b.Memory(t.Context(), p, want.Memory.ID)
+			read, err := b.Reader.Memory(t.Context(), p, want.Memory.ID)
 			noError(t, err)
 			if diff := cmp.Diff(want.Memory, read); diff != "" {
 				t.Errorf("read (-want +got):\n%s", diff)
@@ -72,7 +72,7 @@ func TestEveryFieldIsCreatedAndChanged(t *testing.T) {
 			f.FieldByName("Set").SetBool(true)
 			f.FieldByName("To").Set(to)
 		}
-		changed, err := b.Change(t.Context(), anna, created.Memory.ID, change, nil)
+		changed, err := b.Changer.Change(t.Context(), anna, created.Memory.ID, change, nil)
 		noError(t, err)
 		wantFields(t, changed, second)
 	})

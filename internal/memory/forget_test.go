@@ -40,7 +40,7 @@ func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
 			"all":     {memory.Forget{Query: "red"}, []int{0, 1, 2, 3, 4, 5}},
 		} {
 			c.f.SubjectID = "ada"
-			plan, err := b.PlanForget(t.Context(), anna, c.f)
+			plan, err := b.Forgetter.Plan(t.Context(), anna, c.f)
 			noError(t, err)
 			want := []string{}
 			for _, i := range c.want {
@@ -50,34 +50,34 @@ func TestOnlyWhatWasPlannedIsForgotten(t *testing.T) {
 				t.Errorf("%s: got %+v, want %v", name, plan, want)
 			}
 		}
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
 		noError(t, err)
 		late := b.create(t, memory.Memory{SubjectID: "ada", Text: "red, too"})
-		noError(t, b.Delete(t.Context(), anna, ids[0], nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, ids[0], nil))
 		for _, c := range []struct {
 			p       *auth.Principal
 			subject string
 		}{{anna, "bob"}, {bert, "ada"}, {&auth.Principal{Kind: auth.User, WorkspaceID: "wsp_a", UserID: "usr_other"}, "ada"}} {
-			_, err = b.Forget(t.Context(), c.p, c.subject, plan.ID)
+			_, err = b.Forgetter.Forget(t.Context(), c.p, c.subject, plan.ID)
 			wantCode(t, err, problem.CodeNotFound)
 		}
-		n, err := b.Forget(t.Context(), anna, "ada", plan.ID)
+		n, err := b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 		if n != 5 {
 			t.Errorf("forgot %d, want 5", n)
 		}
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), late.Text)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		wantCode(t, err, problem.CodeNotFound)
-		_, err = b.Memory(t.Context(), anna, foreign.ID)
+		_, err = b.Reader.Memory(t.Context(), anna, foreign.ID)
 		noError(t, err)
 
-		plan, err = b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
+		plan, err = b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
 		noError(t, err)
 		b.pass(time.Hour)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		wantCode(t, err, problem.CodeNotFound)
-		noError(t, b.Sweep(t.Context(), b.now()))
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 	})
 }
 
@@ -98,14 +98,14 @@ func TestAPlanSaysWhatItMeans(t *testing.T) {
 		{memory.Forget{Filter: &memory.ForgetFilter{Kinds: []memory.Kind{"x"}}}, "filter.kinds[0]", problem.NotAllowed},
 	} {
 		c.f.SubjectID = "ada"
-		_, err := b.PlanForget(t.Context(), anna, c.f)
+		_, err := b.Forgetter.Plan(t.Context(), anna, c.f)
 		wantField(t, err, c.field, c.issue)
 	}
-	_, err := b.PlanForget(t.Context(), anna, memory.Forget{Query: "x"})
+	_, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{Query: "x"})
 	wantField(t, err, "subjectId", problem.Required)
-	plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "nobody", Query: "x"})
+	plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "nobody", Query: "x"})
 	noError(t, err)
-	n, err := b.Forget(t.Context(), anna, "nobody", plan.ID)
+	n, err := b.Forgetter.Forget(t.Context(), anna, "nobody", plan.ID)
 	noError(t, err)
 	if n != 0 || len(plan.MemoryIDs) != 0 {
 		t.Errorf("of nobody: %d, %+v", n, plan)
@@ -117,14 +117,14 @@ func TestAPlanIsUsedOnce(t *testing.T) {
 		for i := range 20 {
 			b.create(t, say(fmt.Sprint("one ", i)))
 		}
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "one"})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "one"})
 		noError(t, err)
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		var forgot []string
 		for range 6 {
 			all.Go(func() {
-				n, err := b.Forget(t.Context(), anna, "ada", plan.ID)
+				n, err := b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 				mu.Lock()
 				defer mu.Unlock()
 				forgot = append(forgot, fmt.Sprint(n, " ", codeOf(err)))
@@ -149,14 +149,14 @@ func TestALargePlanIsCarriedOutInParts(t *testing.T) {
 			_, err := b.batchItems(t.Context(), anna, true, items)
 			noError(t, err)
 		}
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "word"})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "word"})
 		noError(t, err)
-		n, err := b.Forget(t.Context(), anna, "ada", plan.ID)
+		n, err := b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 		if n != 2400 || len(b.journal.memories) != 2400 {
 			t.Errorf("forgot %d, the journal has %d", n, len(b.journal.memories))
 		}
-		person, err := b.Subject(t.Context(), anna, "ada")
+		person, err := b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 0 || person.Bytes != 0 {
 			t.Errorf("left are %+v", person)
@@ -187,11 +187,11 @@ func (c conflicting) Run(ctx context.Context, fn func(ctx context.Context) error
 func TestForgetErasesAllAfterAConflict(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		b.create(t, memory.Memory{SubjectID: "ada", Text: "red"})
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", Query: "red"})
 		noError(t, err)
 		o := b.options
 		o.Units = conflicting{o.Units}
-		n, err := memory.NewService(o).Forget(t.Context(), anna, "ada", plan.ID)
+		n, err := memory.NewService(o).Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 		if n != 1 {
 			t.Errorf("forgot %d, want 1", n)

@@ -101,8 +101,8 @@ type planStore interface {
 	PruneMemoryPlans(ctx context.Context, now time.Time) error
 }
 
-// PlanForget stores a plan to erase the selected memories. The plan is valid for an hour, for the caller's credential.
-func (f *Forgetter) PlanForget(ctx context.Context, p *auth.Principal, forget Forget) (_ *Plan, err error) {
+// Plan stores a plan to erase the selected memories. The plan is valid for an hour, for the caller's credential.
+func (f *Forgetter) Plan(ctx context.Context, p *auth.Principal, forget Forget) (_ *Plan, err error) {
 	if forget.SubjectID, err = subjectOf(p, forget.SubjectID); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func TestAnIndexOfManyPagesHasEveryMemory(t *testing.T) {
 			}
 			b.create(t, say(fmt.Sprintf("A lighthouse alone%d", i)))
 		}
-		_, err := b.Change(t.Context(), anna, first, memory.Change{Text: memory.SetTo("The lighthouse that moved")}, nil)
+		_, err := b.Changer.Change(t.Context(), anna, first, memory.Change{Text: memory.SetTo("The lighthouse that moved")}, nil)
 		noError(t, err)
 		b = recalling(b)
 		found := map[string]bool{}

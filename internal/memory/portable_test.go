@@ -34,7 +34,7 @@ func lines(list ...memory.ImportLine) memory.Lines {
 
 func (b *bundle) export(t testing.TB, p *auth.Principal, subjectID string) []*memory.Portable {
 	t.Helper()
-	found, err := b.Export(t.Context(), p, subjectID)
+	found, err := b.Exporter.Export(t.Context(), p, subjectID)
 	noError(t, err)
 	var all []*memory.Portable
 	for m, err := range found {
@@ -65,7 +65,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 		first := b.create(t, full("ada"))
 		for i := range 3 {
 			b.pass(time.Second)
-			_, err := b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo(fmt.Sprint("change ", i)), Speaker: memory.SetTo("Eve")}, nil)
+			_, err := b.Changer.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo(fmt.Sprint("change ", i)), Speaker: memory.SetTo("Eve")}, nil)
 			noError(t, err)
 		}
 		for i := range 700 {
@@ -87,7 +87,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 		if history != 3 {
 			t.Errorf("%d older revisions", history)
 		}
-		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
+		counts, err := b.Importer.Import(t.Context(), bert, linesOf(out), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 701, Created: 701})
 		importer := cmpopts.IgnoreFields(memory.Memory{}, "ImportedBy")
@@ -95,7 +95,7 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 			t.Errorf("-out +again\n%s", diff)
 		}
 		for _, p := range []*auth.Principal{bert, anna} {
-			counts, err = b.Import(t.Context(), p, linesOf(out), true)
+			counts, err = b.Importer.Import(t.Context(), p, linesOf(out), true)
 			noError(t, err)
 			wantImported(t, counts, memory.Imported{Received: 701, Unchanged: 701})
 		}
@@ -105,16 +105,16 @@ func TestAnExportComesInAgainAsItWas(t *testing.T) {
 
 		// A later export brings the place up to date; an earlier one changes nothing.
 		b.pass(time.Minute)
-		_, err = b.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("later")}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, first.ID, memory.Change{Text: memory.SetTo("later")}, nil)
 		noError(t, err)
 		later := b.export(t, anna, "ada")
-		counts, err = b.Import(t.Context(), bert, linesOf(later), true)
+		counts, err = b.Importer.Import(t.Context(), bert, linesOf(later), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 701, Replaced: 1, Unchanged: 700})
 		if diff := cmp.Diff(later, b.export(t, bert, "ada"), importer); diff != "" {
 			t.Errorf("-later +again\n%s", diff)
 		}
-		counts, err = b.Import(t.Context(), bert, linesOf(out), true)
+		counts, err = b.Importer.Import(t.Context(), bert, linesOf(out), true)
 		noError(t, err)
 		if counts.Failed != 1 || counts.Errors[0].Field != "revision" || counts.Errors[0].Issue != string(problem.Conflicting) || counts.Unchanged != 700 {
 			t.Errorf("an older export: %+v", counts)
@@ -126,7 +126,7 @@ func TestLinesFailAlone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		there := b.create(t, memory.Memory{SubjectID: "ada", Text: "there", Key: "k"})
 		gone := b.create(t, say("gone"))
-		noError(t, b.Delete(t.Context(), anna, gone.ID, nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, gone.ID, nil))
 		told := func(change func(m *memory.Memory)) memory.ImportLine {
 			m := *there
 			m.ID = "mem_01jd7wz00000000000000000a0"
@@ -161,7 +161,7 @@ func TestLinesFailAlone(t *testing.T) {
 			plain("", "no id", ""),                               // the same again
 			plain("", "by key", "k"),                             // replaced
 		}
-		counts, err := b.Import(t.Context(), anna, lines(list...), false)
+		counts, err := b.Importer.Import(t.Context(), anna, lines(list...), false)
 		noError(t, err)
 		fails := func(line int, name string, issue problem.Issue) field.LineError {
 			return field.LineError{Line: line, Field: name, Issue: string(issue)}
@@ -172,16 +172,16 @@ func TestLinesFailAlone(t *testing.T) {
 			fails(8, "createdAt", problem.Format), fails(9, "createdAt", problem.TooLargeVal), fails(10, "history[0].revision", problem.InvalidVal),
 			fails(11, "history[0].text", problem.Required),
 		}}})
-		read, err := b.Memory(t.Context(), anna, there.ID)
+		read, err := b.Reader.Memory(t.Context(), anna, there.ID)
 		noError(t, err)
 		if read.Text != "by key" || read.Revision != 2 || !read.CreatedAt.Equal(there.CreatedAt) {
 			t.Errorf("got %+v", read)
 		}
-		counts, err = b.Import(t.Context(), anna, lines(plain("", "x", "")), true)
+		counts, err = b.Importer.Import(t.Context(), anna, lines(plain("", "x", "")), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Failures: field.Failures{Failed: 1, Errors: []field.LineError{fails(1, "id", problem.Required)}}})
 		b.max.Store(1)
-		counts, err = b.Import(t.Context(), anna, lines(plain("", "too many", "")), false)
+		counts, err = b.Importer.Import(t.Context(), anna, lines(plain("", "too many", "")), false)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Failures: field.Failures{Failed: 1, Errors: []field.LineError{fails(1, "memories", problem.NotAllowed)}}})
 	})
@@ -191,7 +191,7 @@ func TestABrokenImportSaysHowFarItCame(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	n := 0
-	_, err := b.Import(t.Context(), anna, func() (memory.ImportLine, bool, error) {
+	_, err := b.Importer.Import(t.Context(), anna, func() (memory.ImportLine, bool, error) {
 		if n++; n > 300 {
 			return memory.ImportLine{}, false, problem.New(problem.TooLarge, problem.CodePayloadTooLarge, "Too large.")
 		}
@@ -226,13 +226,13 @@ func TestExportDuringAChangeCanBeImported(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, say("one"))
 		change := func(text string) {
-			_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo(text)}, nil)
+			_, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo(text)}, nil)
 			noError(t, err)
 		}
 		change("two")
 		s := &beforeRevisions{Store: b.store.Memories, before: func([]string) { change("three") }}
 		out := b.with(func(o *memory.Options) { o.Store = s }).export(t, anna, "ada")
-		counts, err := b.Import(t.Context(), bert, linesOf(out), true)
+		counts, err := b.Importer.Import(t.Context(), bert, linesOf(out), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
 	})
@@ -255,7 +255,7 @@ func TestExportReadsAFewHistoriesAtATime(t *testing.T) {
 		}
 		list = append(list, line)
 	}
-	counts, err := b.Import(t.Context(), anna, lines(list...), true)
+	counts, err := b.Importer.Import(t.Context(), anna, lines(list...), true)
 	noError(t, err)
 	wantImported(t, counts, memory.Imported{Received: 8, Created: 8})
 	s := &beforeRevisions{Store: b.store.Memories}
@@ -293,7 +293,7 @@ func TestLinesWithMuchMetadataFillAChunk(t *testing.T) {
 		list = append(list, memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{SubjectID: "ada", Text: fmt.Sprint(i), Metadata: metadata}}})
 	}
 	units := &countingUnits{Runner: b.store}
-	counts, err := b.with(func(o *memory.Options) { o.Units = units }).Import(t.Context(), anna, lines(list...), false)
+	counts, err := b.with(func(o *memory.Options) { o.Units = units }).Importer.Import(t.Context(), anna, lines(list...), false)
 	noError(t, err)
 	wantImported(t, counts, memory.Imported{Received: 64, Created: 64})
 	if units.n != 2 {
@@ -310,7 +310,7 @@ func TestImportedCreationTimeCountsForDuplicates(t *testing.T) {
 		b.pass(2 * time.Minute)
 		moved := *first
 		moved.CreatedAt, moved.Revision = noon.Add(time.Minute), 2
-		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}}), true)
+		counts, err := b.Importer.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &moved}}), true)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
 		stored, err := b.put(t.Context(), anna, say("same"))
@@ -337,12 +337,12 @@ func TestTheImporterIsKnown(t *testing.T) {
 		}
 		for i, p := range []*auth.Principal{anna, unbound, ofAda} {
 			name := fmt.Sprintf("mem_01jd7wz00000000000000000a%d", i)
-			counts, err := b.Import(t.Context(), p, lines(line(name)), false)
+			counts, err := b.Importer.Import(t.Context(), p, lines(line(name)), false)
 			noError(t, err)
 			wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
-			m, err := b.Memory(t.Context(), p, name)
+			m, err := b.Reader.Memory(t.Context(), p, name)
 			noError(t, err)
-			history, _, err := b.History(t.Context(), p, name, 0, 10)
+			history, _, err := b.Reader.History(t.Context(), p, name, 0, 10)
 			noError(t, err)
 			want := memory.Memory{CreatedAt: early, CreatedBy: "usr_other", UpdatedAt: early, UpdatedBy: "usr_other", Revision: 7}
 			revisions := 2
@@ -359,17 +359,17 @@ func TestTheImporterIsKnown(t *testing.T) {
 				}
 			}
 			// A later change keeps the importer, and so does one by the same key.
-			changed, err := b.Change(t.Context(), p, name, memory.Change{Text: memory.SetTo("changed")}, nil)
+			changed, err := b.Changer.Change(t.Context(), p, name, memory.Change{Text: memory.SetTo("changed")}, nil)
 			noError(t, err)
 			if changed.ImportedBy != p.Actor() || changed.CreatedBy != want.CreatedBy {
 				t.Errorf("changed: %+v", changed)
 			}
 		}
 		// A line without a past replaces the text, and its importer is the last one.
-		counts, err := b.Import(t.Context(), ofAda, lines(memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: "mem_01jd7wz00000000000000000a0", Text: "again"}}}), false)
+		counts, err := b.Importer.Import(t.Context(), ofAda, lines(memory.ImportLine{Portable: memory.Portable{Memory: &memory.Memory{ID: "mem_01jd7wz00000000000000000a0", Text: "again"}}}), false)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Replaced: 1})
-		m, err := b.Memory(t.Context(), anna, "mem_01jd7wz00000000000000000a0")
+		m, err := b.Reader.Memory(t.Context(), anna, "mem_01jd7wz00000000000000000a0")
 		noError(t, err)
 		if m.ImportedBy != ofAda.Actor() || m.CreatedBy != "usr_other" || m.UpdatedBy != ofAda.Actor() || m.Revision != 9 {
 			t.Errorf("got %+v", m)
@@ -398,7 +398,7 @@ func TestALineTellsWhatItKnows(t *testing.T) {
 		if i == 4 {
 			of = []*memory.Memory{{Text: "older"}, {Text: "old"}}
 		}
-		counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line, History: of}}), false)
+		counts, err := b.Importer.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: &line, History: of}}), false)
 		noError(t, err)
 		wantImported(t, counts, memory.Imported{Received: 1, Created: 1})
 		for _, m := range b.export(t, anna, "ada") {

@@ -26,7 +26,7 @@ func recalling(b *bundle) *bundle {
 
 func (b *bundle) recall(t testing.TB, p *auth.Principal, q memory.RecallQuery) []*memory.Memory {
 	t.Helper()
-	found, err := b.Recall(t.Context(), p, q)
+	found, err := b.Recaller.Recall(t.Context(), p, q)
 	noError(t, err)
 	var list []*memory.Memory
 	for _, r := range found.Results {
@@ -46,11 +46,11 @@ func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
 		m := b.create(t, say("Ada plays the violin"))
 		b.create(t, say("Ada sold her bicycle"))
 		wantTexts(t, b.recall(t, anna, about("Who plays violins?")), "Ada plays the violin")
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("Ada plays the viola")}, nil)
+		_, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("Ada plays the viola")}, nil)
 		noError(t, err)
 		wantTexts(t, b.recall(t, anna, about("violin")))
 		wantTexts(t, b.recall(t, anna, about("viola")), "Ada plays the viola")
-		noError(t, b.Delete(t.Context(), anna, m.ID, nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, m.ID, nil))
 		wantTexts(t, b.recall(t, anna, about("viola")))
 
 		b.create(t, memory.Memory{SubjectID: "ada", Text: "a ticket for the ferry", ExpiresAt: pointer(b.now().Add(time.Second))})
@@ -58,7 +58,7 @@ func TestWhatWasWrittenIsInTheNextRecall(t *testing.T) {
 		b.pass(time.Second)
 		wantTexts(t, b.recall(t, anna, about("ferry")))
 
-		stats := b.RecallStats()
+		stats := b.Caches.RecallStats()
 		if stats.Misses != 1 || stats.Hits < 5 || stats.Entries != 1 || stats.Bytes < 1000 || stats.Evictions != 0 {
 			t.Errorf("the cache has %+v", stats)
 		}
@@ -74,33 +74,33 @@ func TestAnotherProcessRecallsWhatThisOneWrites(t *testing.T) {
 		if got := there.recall(t, anna, about("lighthouse")); len(got) != 2 {
 			t.Errorf("recalled %q", texts(got))
 		}
-		noError(t, here.Delete(t.Context(), anna, second.ID, nil))
+		noError(t, here.Eraser.Delete(t.Context(), anna, second.ID, nil))
 		wantTexts(t, there.recall(t, anna, about("lighthouse")), "the first lighthouse")
 
-		_, err := here.EraseSubject(t.Context(), anna, "ada")
+		_, err := here.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		wantTexts(t, there.recall(t, anna, about("lighthouse")))
 		wantTexts(t, here.recall(t, anna, about("lighthouse")))
-		if n := here.RecallStats().Entries; n != 0 {
+		if n := here.Caches.RecallStats().Entries; n != 0 {
 			t.Errorf("%d indexes are left here", n)
 		}
 		// There it goes with the next sweep, if no recall uses it.
-		noError(t, there.Sweep(t.Context(), b.now()))
-		if n := there.RecallStats().Entries; n != 0 {
+		noError(t, there.Sweeper.Sweep(t.Context(), b.now()))
+		if n := there.Caches.RecallStats().Entries; n != 0 {
 			t.Errorf("%d indexes are left there", n)
 		}
 		here.create(t, say("a new lighthouse"))
 		wantTexts(t, there.recall(t, anna, about("lighthouse")), "a new lighthouse")
-		noError(t, there.Sweep(t.Context(), b.now()))
-		if n := there.RecallStats().Entries; n != 1 {
+		noError(t, there.Sweeper.Sweep(t.Context(), b.now()))
+		if n := there.Caches.RecallStats().Entries; n != 1 {
 			t.Errorf("%d indexes are left after a sweep that had nothing to do", n)
 		}
 		// Also where the person is written again before.
-		_, err = here.EraseSubject(t.Context(), anna, "ada")
+		_, err = here.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		here.create(t, say("one more lighthouse"))
-		noError(t, there.Sweep(t.Context(), b.now()))
-		if n := there.RecallStats().Entries; n != 0 {
+		noError(t, there.Sweeper.Sweep(t.Context(), b.now()))
+		if n := there.Caches.RecallStats().Entries; n != 0 {
 			t.Errorf("%d indexes of a generation that is gone are left", n)
 		}
 	})
@@ -122,7 +122,7 @@ func TestWhatWasWrittenAmongOthersIsInTheNextRecall(t *testing.T) {
 						return
 					}
 					for _, s := range []*bundle{here, there, here} {
-						if found, err := s.Recall(t.Context(), anna, about(word)); err != nil || len(found.Results) == 0 || found.Results[0].Memory.ID != m.Memory.ID {
+						if found, err := s.Recaller.Recall(t.Context(), anna, about(word)); err != nil || len(found.Results) == 0 || found.Results[0].Memory.ID != m.Memory.ID {
 							t.Errorf("%s: %+v, %v", word, found, err)
 						}
 					}
@@ -139,10 +139,10 @@ func TestForgottenWordsDoNotStayInTheIndex(t *testing.T) {
 	m := b.create(t, say("a long list of words: "+strings.Join(madeUp(400), " ")))
 	b.create(t, say("a lighthouse"))
 	wantTexts(t, b.recall(t, anna, about("lighthouse")), "a lighthouse")
-	before := b.RecallStats().Bytes
-	noError(t, b.Delete(t.Context(), anna, m.ID, nil))
-	noError(t, b.Sweep(t.Context(), b.now()))
-	if after := b.RecallStats().Bytes; after > before/2 {
+	before := b.Caches.RecallStats().Bytes
+	noError(t, b.Eraser.Delete(t.Context(), anna, m.ID, nil))
+	noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
+	if after := b.Caches.RecallStats().Bytes; after > before/2 {
 		t.Errorf("the index takes %d bytes after %d", after, before)
 	}
 	wantTexts(t, b.recall(t, anna, about("lighthouse")), "a lighthouse")
@@ -171,9 +171,9 @@ func TestARecallReachesNoFurtherThanItsKey(t *testing.T) {
 		if got := b.recall(t, ofAda, memory.RecallQuery{Query: "runs"}); len(got) != 2 {
 			t.Errorf("a key of Ada's recalls %q", texts(got))
 		}
-		_, err := b.Recall(t.Context(), ofAda, memory.RecallQuery{SubjectID: "bob", Query: "runs"})
+		_, err := b.Recaller.Recall(t.Context(), ofAda, memory.RecallQuery{SubjectID: "bob", Query: "runs"})
 		wantCode(t, err, "not_found")
-		_, err = b.Recall(t.Context(), ofCoach, memory.RecallQuery{SubjectID: "ada", AgentID: "nurse", Query: "runs"})
+		_, err = b.Recaller.Recall(t.Context(), ofCoach, memory.RecallQuery{SubjectID: "ada", AgentID: "nurse", Query: "runs"})
 		wantCode(t, err, "not_found")
 		wantTexts(t, b.recall(t, anna, memory.RecallQuery{SubjectID: "ada", AgentID: "nurse", Query: "runs"}), "runs a fever")
 
@@ -204,7 +204,7 @@ func TestARecallThatCannotBeIsRefused(t *testing.T) {
 		{memory.RecallQuery{SubjectID: "ada", Query: "x", Kinds: []memory.Kind{"fact", "odd"}}, "kinds[1]", problem.NotAllowed},
 		{memory.RecallQuery{SubjectID: "ada", Query: "x", SessionID: "é"}, "sessionId", problem.Format},
 	} {
-		_, err := b.Recall(t.Context(), anna, c.q)
+		_, err := b.Recaller.Recall(t.Context(), anna, c.q)
 		wantField(t, err, c.field, c.issue)
 	}
 }
@@ -228,23 +228,23 @@ func TestTheCacheOfIndexesIsBounded(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("%s recalls %q", subject(i), texts(got))
 		}
-		if stats := b.RecallStats(); stats.Bytes > bound {
+		if stats := b.Caches.RecallStats(); stats.Bytes > bound {
 			t.Fatalf("the cache has %+v, its bound is %d", stats, bound)
 		}
 	}
 	for i := range 10 {
 		ask(i)
 	}
-	stats := b.RecallStats()
+	stats := b.Caches.RecallStats()
 	if stats.Misses != 10 || stats.Evictions == 0 || stats.Entries == 0 || stats.Entries > 9 || stats.Capacity != bound {
 		t.Fatalf("the cache has %+v", stats)
 	}
 	ask(9)
-	if again := b.RecallStats(); again.Hits != stats.Hits+1 {
+	if again := b.Caches.RecallStats(); again.Hits != stats.Hits+1 {
 		t.Errorf("the one asked last was let go: %+v", again)
 	}
 	ask(0)
-	if again := b.RecallStats(); again.Misses != 11 {
+	if again := b.Caches.RecallStats(); again.Misses != 11 {
 		t.Errorf("the one asked first was kept: %+v", again)
 	}
 
@@ -255,7 +255,7 @@ func TestTheCacheOfIndexesIsBounded(t *testing.T) {
 			t.Errorf("recalled %q", texts(got))
 		}
 	}
-	if stats := small.RecallStats(); stats.Entries != 0 || stats.Bytes != 0 || stats.Misses != 2 {
+	if stats := small.Caches.RecallStats(); stats.Entries != 0 || stats.Bytes != 0 || stats.Misses != 2 {
 		t.Errorf("the cache has %+v", stats)
 	}
 }
@@ -272,19 +272,19 @@ func TestOneBuildsAnIndexForManyWhoAskAtOnce(t *testing.T) {
 	var asking sync.WaitGroup
 	for i := range 16 {
 		asking.Go(func() {
-			found, err := b.Recall(context.WithoutCancel(t.Context()), anna, about(fmt.Sprintf("number%d", i)))
+			found, err := b.Recaller.Recall(context.WithoutCancel(t.Context()), anna, about(fmt.Sprintf("number%d", i)))
 			if err != nil || len(found.Results) != 1 || found.Took <= 0 {
 				t.Errorf("found %+v, %v", found, err)
 			}
 		})
 	}
 	asking.Wait()
-	if stats := b.RecallStats(); stats.Misses != 1 || stats.Hits != 15 {
+	if stats := b.Caches.RecallStats(); stats.Misses != 1 || stats.Hits != 15 {
 		t.Errorf("the cache has %+v", stats)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := recalling(b).Recall(gone, anna, about("harbour")); err == nil {
+	if _, err := recalling(b).Recaller.Recall(gone, anna, about("harbour")); err == nil {
 		t.Error("a recall went on after its client had gone")
 	}
 }
@@ -294,7 +294,7 @@ func TestExplainedAndFilteredRecall(t *testing.T) {
 	b := recalling(onSQLite(t))
 	b.create(t, memory.Memory{SubjectID: "ada", Text: "camping in the Jura", Kind: memory.Turn, SessionID: "s", Speaker: "Ada", Tags: []string{"x"}, OccurredAt: pointer(noon)})
 	b.create(t, memory.Memory{SubjectID: "ada", Text: "camping again", Kind: memory.Turn, SessionID: "s", Speaker: "Bob"})
-	found, err := b.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "When did Ada go camping?", Explain: true, Limit: 1})
+	found, err := b.Recaller.Recall(t.Context(), anna, memory.RecallQuery{SubjectID: "ada", Query: "When did Ada go camping?", Explain: true, Limit: 1})
 	noError(t, err)
 	if len(found.Results) != 1 {
 		t.Fatalf("found %+v", found)
@@ -370,20 +370,20 @@ func TestHalfBuiltIndexDropsErasedMemories(t *testing.T) {
 		results, err := b.batch(t.Context(), anna, true, list...)
 		noError(t, err)
 		slow, at := ending(t, b)
-		if _, err := slow.Recall(at(60), anna, about("harbour")); !errors.Is(err, context.Canceled) {
+		if _, err := slow.Recaller.Recall(at(60), anna, about("harbour")); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		var ids []string
 		for _, r := range results[:599] {
 			ids = append(ids, r.Memory.ID)
 		}
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids})
 		noError(t, err)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
-		want, err := recalling(b).Recall(t.Context(), anna, about("harbour"))
+		want, err := recalling(b).Recaller.Recall(t.Context(), anna, about("harbour"))
 		noError(t, err)
-		got, err := slow.Recall(t.Context(), anna, about("harbour"))
+		got, err := slow.Recaller.Recall(t.Context(), anna, about("harbour"))
 		noError(t, err)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(memory.Recalled{}, "Took")); diff != "" {
 			t.Errorf("a new index and this one find (-new +this):\n%s", diff)
@@ -412,7 +412,7 @@ func TestRecallDuringAnErasureFindsWhatIsNew(t *testing.T) {
 		reading := recalling(b).with(func(o *memory.Options) { o.Store = s })
 		b.create(t, say("an old lighthouse"))
 		s.after = func() {
-			_, err := b.EraseSubject(t.Context(), anna, "ada")
+			_, err := b.SubjectEraser.Erase(t.Context(), anna, "ada")
 			noError(t, err)
 			b.create(t, say("a new lighthouse"))
 			wantTexts(t, reading.recall(t, anna, about("lighthouse")), "a new lighthouse")

@@ -95,21 +95,21 @@ func TestErasedMemoryIsInNoFileAfterAnHour(t *testing.T) {
 			ids = append(ids, b.create(t, n).ID)
 		}
 		for _, id := range ids[:6] {
-			_, err := b.Change(t.Context(), anna, id, memory.Change{Text: memory.SetTo("a later revision of " + id)}, nil)
+			_, err := b.Changer.Change(t.Context(), anna, id, memory.Change{Text: memory.SetTo("a later revision of " + id)}, nil)
 			noError(t, err)
 		}
 		gone, kept := append(c.keys(ids[:2]...), append(c.keys(ids[4:6]...), c.keys(ids[8:]...)...)...), c.keys(append(ids[2:4:4], ids[6:8]...)...)
 		c.want("before", gone, 8)
 
-		noError(t, b.Delete(t.Context(), anna, ids[0], nil))
-		noError(t, b.Delete(t.Context(), anna, ids[1], nil))
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids[4:6]})
+		noError(t, b.Eraser.Delete(t.Context(), anna, ids[0], nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, ids[1], nil))
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: ids[4:6]})
 		noError(t, err)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 		for range 60 {
 			b.pass(time.Minute)
-			noError(t, b.Sweep(t.Context(), b.now()))
+			noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 		}
 		if b.journal.expired != 1 { // kept answers go, too
 			t.Errorf("%d times something expired", b.journal.expired)
@@ -117,7 +117,7 @@ func TestErasedMemoryIsInNoFileAfterAnHour(t *testing.T) {
 		c.want("what was deleted, forgotten and has expired", gone, 0)
 		c.want("what was not", kept, 4)
 		for _, id := range append(ids[2:4:4], ids[6:8]...) {
-			_, err := b.Memory(t.Context(), anna, id)
+			_, err := b.Reader.Memory(t.Context(), anna, id)
 			noError(t, err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestErasedMemoryIsInNoFileAfterAStop(t *testing.T) {
 	c := carve(t, b)
 	gone, kept := b.create(t, say("to be deleted")).ID, b.create(t, say("to stay")).ID
 	goneKeys, keptKeys := c.keys(gone), c.keys(kept)
-	noError(t, b.Delete(t.Context(), anna, gone, nil))
+	noError(t, b.Eraser.Delete(t.Context(), anna, gone, nil))
 	c.want("while the program runs", goneKeys, 1) // in the log
 	noError(t, b.engine.(interface{ Close() error }).Close())
 	c.want("what was deleted", goneKeys, 0)
@@ -153,15 +153,15 @@ func TestOldSnapshotDelaysTheRewrite(t *testing.T) {
 			return err
 		}
 		outside := context.Background()
-		noError(t, b.Delete(outside, anna, id, nil))
+		noError(t, b.Eraser.Delete(outside, anna, id, nil))
 		b.pass(31 * time.Minute)
-		if err := b.Sweep(outside, b.now()); err == nil {
+		if err := b.Sweeper.Sweep(outside, b.now()); err == nil {
 			t.Error("a sweep beside an older transaction says that all is gone")
 		}
 		c.want("beside an older transaction", keys, 1)
 		return nil
 	}))
-	noError(t, b.Sweep(t.Context(), b.now()))
+	noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 	c.want("after it", keys, 0)
 }
 
@@ -177,9 +177,9 @@ func TestErasedKeysLeaveNoCopies(t *testing.T) {
 		for i := range 50 + round*7%60 {
 			items = append(items, memory.Item{Memory: say(fmt.Sprintf("text %d of round %d", i, round)), Duplicates: memory.AllowDuplicates})
 		}
-		prepared, err := b.PrepareBatch(t.Context(), anna, items, true)
+		prepared, err := b.Writer.PrepareBatch(t.Context(), anna, items, true)
 		noError(t, err)
-		results, err := b.Batch(t.Context(), prepared)
+		results, err := b.Writer.Batch(t.Context(), prepared)
 		noError(t, err)
 		for _, r := range results {
 			live = append(live, r.Memory.ID)
@@ -193,9 +193,9 @@ func TestErasedKeysLeaveNoCopies(t *testing.T) {
 			}
 		}
 		dead, live = append(dead, c.keys(forget...)...), stay
-		plan, err := b.PlanForget(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: forget})
+		plan, err := b.Forgetter.Plan(t.Context(), anna, memory.Forget{SubjectID: "ada", IDs: forget})
 		noError(t, err)
-		_, err = b.Forget(t.Context(), anna, "ada", plan.ID)
+		_, err = b.Forgetter.Forget(t.Context(), anna, "ada", plan.ID)
 		noError(t, err)
 	}
 	noError(t, b.engine.Main().(store.Scrubbed).Scrub(t.Context()))

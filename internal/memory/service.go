@@ -14,22 +14,22 @@ import (
 	"keepsake/internal/memory/seal"
 )
 
-// Service consists of parts that share a store, keys and caches. All methods are safe for concurrent use. They act for a
-// principal and see only what its API key is bound to; anything else is problem.Missing.
+// Service has a part for each concern. The parts share a store, keys and caches. All methods are safe for concurrent use. They
+// act for a principal and see only what its API key is bound to; anything else is problem.Missing.
 type Service struct {
-	*Writer
-	*Changer
-	*Reader
-	*SubjectReader
-	*Recaller
-	*Eraser
-	*Forgetter
-	*SubjectEraser
-	*Sweeper
-	*Exporter
-	*Importer
-	*Backfiller
-	*Caches
+	Writer        *Writer
+	Changer       *Changer
+	Reader        *Reader
+	SubjectReader *SubjectReader
+	Recaller      *Recaller
+	Eraser        *Eraser
+	Forgetter     *Forgetter
+	SubjectEraser *SubjectEraser
+	Sweeper       *Sweeper
+	Exporter      *Exporter
+	Importer      *Importer
+	Backfiller    *Backfiller
+	Caches        *Caches
 }
 
 // Options is what a Service needs.

@@ -37,7 +37,7 @@ func TestWhatIsAnsweredIsWhatIsReadBack(t *testing.T) {
 		if diff := cmp.Diff([]string{"food", "allergy"}, m.Tags); diff != "" {
 			t.Error(diff)
 		}
-		read, err := b.Memory(t.Context(), anna, m.ID)
+		read, err := b.Reader.Memory(t.Context(), anna, m.ID)
 		noError(t, err)
 		if diff := cmp.Diff(m, read); diff != "" {
 			t.Errorf("answered and read (-answered +read):\n%s", diff)
@@ -46,7 +46,7 @@ func TestWhatIsAnsweredIsWhatIsReadBack(t *testing.T) {
 			t.Errorf("answered and listed:\n%s", diff)
 		}
 		plain := b.create(t, say("plain"))
-		read, err = b.Memory(t.Context(), anna, plain.ID)
+		read, err = b.Reader.Memory(t.Context(), anna, plain.ID)
 		noError(t, err)
 		if diff := cmp.Diff(plain, read); diff != "" || plain.Kind != memory.Fact {
 			t.Errorf("a plain one:\n%s", diff)
@@ -82,18 +82,18 @@ func TestAKeyReplaces(t *testing.T) {
 		if other := b.create(t, memory.Memory{SubjectID: "bob", Text: "x", Key: "diet"}); other.ID == first.ID {
 			t.Error("another subject's key was taken for the same")
 		}
-		history, more, err := b.History(t.Context(), anna, first.ID, 0, 10)
+		history, more, err := b.Reader.History(t.Context(), anna, first.ID, 0, 10)
 		noError(t, err)
 		wantTexts(t, history, "nuts again", "nuts again", "no nuts")
 		if more || history[2].Revision != 1 || !history[2].Pinned {
 			t.Errorf("the first revision: %+v", history[2])
 		}
-		history, more, err = b.History(t.Context(), anna, first.ID, 0, 2)
+		history, more, err = b.Reader.History(t.Context(), anna, first.ID, 0, 2)
 		noError(t, err)
 		if len(history) != 2 || !more {
 			t.Errorf("a page of two: %d, more %v", len(history), more)
 		}
-		history, more, err = b.History(t.Context(), anna, first.ID, 2, 2)
+		history, more, err = b.Reader.History(t.Context(), anna, first.ID, 2, 2)
 		noError(t, err)
 		wantTexts(t, history, "no nuts")
 		if more {
@@ -149,7 +149,7 @@ func TestEqualMemoriesAreOne(t *testing.T) {
 				t.Errorf("%+v: %+v", c.item, stored)
 			}
 		}
-		noError(t, b.Delete(t.Context(), anna, first.ID, nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, first.ID, nil))
 		again, err := b.put(t.Context(), anna, marked(say("one"), func(n *memory.Memory) { n.Tags = []string{"fresh"} }))
 		noError(t, err)
 		if !again.Created {
@@ -167,7 +167,7 @@ func TestAMergePatch(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, full("ada"))
 		b.pass(time.Second)
-		next, err := b.Change(t.Context(), anna, m.ID, memory.Change{
+		next, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{
 			Text: memory.SetTo("new"), Speaker: memory.Unset[string](), Metadata: memory.SetTo(map[string]any{"n": nil, "z": "zz"}),
 			ValidTo: memory.Unset[time.Time](), Importance: memory.SetTo(0.1),
 		}, []int64{1})
@@ -178,23 +178,23 @@ func TestAMergePatch(t *testing.T) {
 		if diff := cmp.Diff(&want, next); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		read, err := b.Memory(t.Context(), anna, m.ID)
+		read, err := b.Reader.Memory(t.Context(), anna, m.ID)
 		noError(t, err)
 		if diff := cmp.Diff(next, read); diff != "" {
 			t.Errorf("-answered +read\n%s", diff)
 		}
-		_, err = b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("x")}, []int64{1})
+		_, err = b.Changer.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("x")}, []int64{1})
 		wantCode(t, err, problem.CodeRevisionMismatch)
 		other := b.create(t, memory.Memory{SubjectID: "ada", Text: "x", Key: "other"})
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("diet")}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("diet")}, nil)
 		wantCode(t, err, problem.CodeConflict)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("other"), Text: memory.SetTo("same key")}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, other.ID, memory.Change{Key: memory.SetTo("other"), Text: memory.SetTo("same key")}, nil)
 		noError(t, err)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{Text: memory.Unset[string]()}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, other.ID, memory.Change{Text: memory.Unset[string]()}, nil)
 		wantField(t, err, "text", problem.Required)
-		_, err = b.Change(t.Context(), anna, other.ID, memory.Change{ExpiresAt: memory.SetTo(noon)}, nil)
+		_, err = b.Changer.Change(t.Context(), anna, other.ID, memory.Change{ExpiresAt: memory.SetTo(noon)}, nil)
 		wantField(t, err, "expiresAt", problem.Expired)
-		_, err = b.Change(t.Context(), bert, other.ID, memory.Change{Text: memory.SetTo("x")}, nil)
+		_, err = b.Changer.Change(t.Context(), bert, other.ID, memory.Change{Text: memory.SetTo("x")}, nil)
 		wantCode(t, err, problem.CodeNotFound)
 	})
 }
@@ -202,17 +202,17 @@ func TestAMergePatch(t *testing.T) {
 func TestADeletedMemoryIsGone(t *testing.T) {
 	onBothInLong(t, func(t *testing.T, b *bundle) {
 		m := b.create(t, say("one"))
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("two")}, nil)
+		_, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{Text: memory.SetTo("two")}, nil)
 		noError(t, err)
-		wantCode(t, b.Delete(t.Context(), anna, m.ID, []int64{1}), problem.CodeRevisionMismatch)
-		wantCode(t, b.Delete(t.Context(), bert, m.ID, nil), problem.CodeNotFound)
-		noError(t, b.Delete(t.Context(), anna, m.ID, []int64{2}))
-		wantCode(t, b.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
-		_, err = b.Memory(t.Context(), anna, m.ID)
+		wantCode(t, b.Eraser.Delete(t.Context(), anna, m.ID, []int64{1}), problem.CodeRevisionMismatch)
+		wantCode(t, b.Eraser.Delete(t.Context(), bert, m.ID, nil), problem.CodeNotFound)
+		noError(t, b.Eraser.Delete(t.Context(), anna, m.ID, []int64{2}))
+		wantCode(t, b.Eraser.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
+		_, err = b.Reader.Memory(t.Context(), anna, m.ID)
 		wantCode(t, err, problem.CodeNotFound)
-		_, _, err = b.History(t.Context(), anna, m.ID, 0, 10)
+		_, _, err = b.Reader.History(t.Context(), anna, m.ID, 0, 10)
 		wantCode(t, err, problem.CodeNotFound)
-		person, err := b.Subject(t.Context(), anna, "ada")
+		person, err := b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 0 || person.Bytes != 0 || person.FirstAt != nil {
 			t.Errorf("the subject has %+v", person)
@@ -252,7 +252,7 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 			var got []string
 			f.Limit = 4
 			for {
-				page, more, err := b.List(t.Context(), anna, f)
+				page, more, err := b.Reader.List(t.Context(), anna, f)
 				noError(t, err)
 				got = append(got, texts(page)...)
 				if more && len(page) != 4 {
@@ -300,9 +300,9 @@ func TestListsAreFilteredBeforePaging(t *testing.T) {
 		if got := b.list(t, bert, memory.Filter{IDs: some}); len(got) != 0 {
 			t.Errorf("another workspace sees %q", texts(got))
 		}
-		_, _, err := b.List(t.Context(), anna, memory.Filter{IDs: make([]string, memory.MaxListIDs+1), Limit: 1})
+		_, _, err := b.Reader.List(t.Context(), anna, memory.Filter{IDs: make([]string, memory.MaxListIDs+1), Limit: 1})
 		wantField(t, err, "id", problem.TooLong)
-		_, _, err = b.List(t.Context(), anna, memory.Filter{Tags: []string{"old"}, Limit: 1})
+		_, _, err = b.Reader.List(t.Context(), anna, memory.Filter{Tags: []string{"old"}, Limit: 1})
 		wantField(t, err, "subjectId", problem.Required)
 		if got := b.list(t, bert, memory.Filter{}); len(got) != 0 {
 			t.Errorf("another workspace sees %q", texts(got))
@@ -318,13 +318,13 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 		m := b.create(t, memory.Memory{SubjectID: "ada", Text: "short", Key: "k", ExpiresAt: pointer(noon.Add(2 * time.Second))})
 		b.create(t, memory.Memory{SubjectID: "ada", Text: "long"})
 		b.pass(2*time.Second - time.Millisecond)
-		_, err := b.Memory(t.Context(), anna, m.ID)
+		_, err := b.Reader.Memory(t.Context(), anna, m.ID)
 		noError(t, err)
 		b.pass(time.Millisecond)
-		_, err = b.Memory(t.Context(), anna, m.ID)
+		_, err = b.Reader.Memory(t.Context(), anna, m.ID)
 		wantCode(t, err, problem.CodeNotFound)
 		wantTexts(t, b.list(t, anna, memory.Filter{SubjectID: "ada"}), "long")
-		person, err := b.Subject(t.Context(), anna, "ada")
+		person, err := b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 1 || person.Bytes != 4 {
 			t.Errorf("the subject has %+v", person)
@@ -333,15 +333,15 @@ func TestExpiryIsToTheSecond(t *testing.T) {
 		if again.ID == m.ID {
 			t.Error("an expired one was replaced")
 		}
-		wantCode(t, b.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
+		wantCode(t, b.Eraser.Delete(t.Context(), anna, m.ID, nil), problem.CodeNotFound)
 
-		noError(t, b.Sweep(t.Context(), b.now()))
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 		rows, err := b.store.Memories.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
 		noError(t, err)
 		if len(rows) != 0 {
 			t.Error("the sweep left it")
 		}
-		person, err = b.Subject(t.Context(), anna, "ada")
+		person, err = b.SubjectReader.Subject(t.Context(), anna, "ada")
 		noError(t, err)
 		if person.Memories != 2 {
 			t.Errorf("after the sweep the subject has %d", person.Memories)
@@ -367,12 +367,12 @@ func TestATierBoundsMemories(t *testing.T) {
 		wantCode(t, err, problem.CodeLimitReached)
 		_, err = b.batch(t.Context(), anna, true, say("six"))
 		wantField(t, err, "items[0]", problem.NotAllowed)
-		noError(t, b.Delete(t.Context(), anna, m.ID, nil))
+		noError(t, b.Eraser.Delete(t.Context(), anna, m.ID, nil))
 		b.create(t, say("six"))
 		if _, err := b.put(t.Context(), bert, say("another workspace's")); err != nil {
 			t.Error(err)
 		}
-		_, err = b.EraseSubject(t.Context(), anna, "ada")
+		_, err = b.SubjectEraser.Erase(t.Context(), anna, "ada")
 		noError(t, err)
 		for i := range 3 {
 			b.create(t, say(fmt.Sprint("again ", i)))
@@ -424,7 +424,7 @@ func TestEachFieldIsBounded(t *testing.T) {
 	largest.Text, largest.Speaker = strings.Repeat("a", memory.MaxText), strings.Repeat("ö", memory.MaxSpeaker)
 	largest.Key, largest.Source = strings.Repeat("世", memory.MaxKey), strings.Repeat("世", memory.MaxSource)
 	m := b.create(t, largest)
-	read, err := b.Memory(t.Context(), anna, m.ID)
+	read, err := b.Reader.Memory(t.Context(), anna, m.ID)
 	noError(t, err)
 	if diff := cmp.Diff(m, read); diff != "" {
 		t.Error(diff)
@@ -436,7 +436,7 @@ func TestMemoriesWithoutADataKeyExpire(t *testing.T) {
 		m := b.create(t, memory.Memory{SubjectID: "ada", Text: "x", ExpiresAt: pointer(noon.Add(time.Second))})
 		noError(t, b.keys.Destroy(t.Context(), "wsp_a", b.lookup.Subject("wsp_a", "ada"), 1))
 		b.pass(time.Minute)
-		noError(t, b.Sweep(t.Context(), b.now()))
+		noError(t, b.Sweeper.Sweep(t.Context(), b.now()))
 		rows, err := b.store.Memories.MemoriesByID(t.Context(), "wsp_a", []string{m.ID})
 		noError(t, err)
 		if len(rows) != 0 {
@@ -453,7 +453,7 @@ func TestLostDataKeyIsNotReportedAsAnErasure(t *testing.T) {
 		if _, ok := problem.As(err); ok || err == nil {
 			t.Errorf("create: got %v, want an internal error", err)
 		}
-		_, err = b.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: pointer(say("y"))}}), false)
+		_, err = b.Importer.Import(t.Context(), anna, lines(memory.ImportLine{Portable: memory.Portable{Memory: pointer(say("y"))}}), false)
 		if _, ok := problem.As(err); ok || err == nil {
 			t.Errorf("import: got %v, want an internal error", err)
 		}
@@ -469,13 +469,13 @@ func TestTimesAreCheckedAsTheyAreStored(t *testing.T) {
 	_, err := b.put(t.Context(), anna, m)
 	wantField(t, err, "validTo", problem.TooSmall)
 	there := b.create(t, say("y"))
-	_, err = b.Change(t.Context(), anna, there.ID, memory.Change{ValidFrom: memory.SetTo(early), ValidTo: memory.SetTo(late)}, nil)
+	_, err = b.Changer.Change(t.Context(), anna, there.ID, memory.Change{ValidFrom: memory.SetTo(early), ValidTo: memory.SetTo(late)}, nil)
 	wantField(t, err, "validTo", problem.TooSmall)
 	m.ID, m.Revision, m.CreatedAt, m.CreatedBy, m.UpdatedAt, m.UpdatedBy = "mem_01jd7wz00000000000000000a0", 2, noon, "usr_anna", noon, "usr_anna"
 	older := m
 	older.Revision = 1
 	m.ValidFrom, m.ValidTo = nil, nil
-	counts, err := b.Import(t.Context(), anna, lines(memory.ImportLine{
+	counts, err := b.Importer.Import(t.Context(), anna, lines(memory.ImportLine{
 		Portable: memory.Portable{Memory: &m, History: []*memory.Memory{&older}},
 	}), true)
 	noError(t, err)
@@ -489,7 +489,7 @@ func TestPatchErrorNamesTheFirstField(t *testing.T) {
 	b := onSQLite(t)
 	m := b.create(t, say("x"))
 	for range 20 {
-		_, err := b.Change(t.Context(), anna, m.ID, memory.Change{
+		_, err := b.Changer.Change(t.Context(), anna, m.ID, memory.Change{
 			Kind: memory.SetTo(memory.Kind("odd")), Text: memory.Unset[string](), Importance: memory.SetTo(2.0),
 		}, nil)
 		wantField(t, err, "text", problem.Required)

@@ -246,11 +246,11 @@ func (b *bundle) put(ctx context.Context, p *auth.Principal, m memory.Memory) (*
 }
 
 func (b *bundle) putItem(ctx context.Context, p *auth.Principal, item memory.Item) (*memory.Stored, error) {
-	prepared, err := b.Prepare(ctx, p, item)
+	prepared, err := b.Writer.Prepare(ctx, p, item)
 	if err != nil {
 		return nil, err
 	}
-	return b.Create(ctx, prepared)
+	return b.Writer.Create(ctx, prepared)
 }
 
 func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list ...memory.Memory) ([]memory.Result, error) {
@@ -262,11 +262,11 @@ func (b *bundle) batch(ctx context.Context, p *auth.Principal, atomic bool, list
 }
 
 func (b *bundle) batchItems(ctx context.Context, p *auth.Principal, atomic bool, items []memory.Item) ([]memory.Result, error) {
-	prepared, err := b.PrepareBatch(ctx, p, items, atomic)
+	prepared, err := b.Writer.PrepareBatch(ctx, p, items, atomic)
 	if err != nil {
 		return nil, err
 	}
-	return b.Batch(ctx, prepared)
+	return b.Writer.Batch(ctx, prepared)
 }
 
 func say(text string) memory.Memory { return memory.Memory{SubjectID: "ada", Text: text} }
@@ -285,7 +285,7 @@ func (b *bundle) list(t testing.TB, p *auth.Principal, f memory.Filter) []*memor
 	if f.Limit == 0 {
 		f.Limit = 200
 	}
-	list, _, err := b.List(t.Context(), p, f)
+	list, _, err := b.Reader.List(t.Context(), p, f)
 	noError(t, err)
 	return list
 }

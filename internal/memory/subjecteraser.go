@@ -87,9 +87,9 @@ type Receipt struct {
 var errUnfinished = problem.NotAvailable(
 	"The subject cannot be read any more, but its erasure is not finished; it continues in the background. Send the request again for the receipt.", 5*time.Second)
 
-// EraseSubject destroys a subject's data key and removes its memories. It must not be called in a transaction, because the
+// Erase destroys a subject's data key and removes its memories. It must not be called in a transaction, because the
 // key does not come back if the transaction fails.
-func (e *SubjectEraser) EraseSubject(ctx context.Context, p *auth.Principal, name string) (*Receipt, error) {
+func (e *SubjectEraser) Erase(ctx context.Context, p *auth.Principal, name string) (*Receipt, error) {
 	if unit.Running(ctx) {
 		return nil, errors.New("memory: a subject cannot be erased in a transaction")
 	}

@@ -21,12 +21,12 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		"same text, kind, agent, session, speaker, occurredAt, tags and metadata, and returns it instead of storing another one" +
 		" (200, deduplicated). Set allowDuplicate to store it all the same. Turns and events are compared only if deduplicate " +
 		"is true."
-	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories)
+	create.Status, create.Idempotent, create.Again = 201, true, showAgain(memories.Reader)
 	endpoint.AddPrepared(r, create, func(ctx context.Context, in *createMemory) (err error) {
-		in.prepared, err = memories.Prepare(ctx, auth.From(ctx), in.Body.item())
+		in.prepared, err = memories.Writer.Prepare(ctx, auth.From(ctx), in.Body.item())
 		return err
 	}, func(ctx context.Context, in *createMemory) (*storedMemory, error) {
-		stored, err := memories.Create(ctx, in.prepared)
+		stored, err := memories.Writer.Create(ctx, in.prepared)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 
 	get := memoryOperation("getMemory", "GET", "/{id}", "Get a memory", auth.MemoryRead)
 	endpoint.Add(r, get, func(ctx context.Context, in *namedMemory) (*oneMemory, error) {
-		return answerMemory(ctx)(memories.Memory(ctx, auth.From(ctx), in.ID))
+		return answerMemory(ctx)(memories.Reader.Memory(ctx, auth.From(ctx), in.ID))
 	})
 
 	change := memoryOperation("changeMemory", "PATCH", "/{id}", "Change a memory", auth.MemoryWrite)
@@ -43,14 +43,14 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		"a field, and metadata is merged name by name. The subject of a memory cannot be changed."
 	change.Errors = append(change.Errors, problem.CodeConflict)
 	endpoint.Add(r, change, func(ctx context.Context, in *changeMemory) (*oneMemory, error) {
-		return answerMemory(ctx)(memories.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revisions()))
+		return answerMemory(ctx)(memories.Changer.Change(ctx, auth.From(ctx), in.ID, in.change(), in.IfMatch.Revisions()))
 	})
 
 	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory and its history", auth.MemoryWrite)
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
 		// `If-Match: *` only requires what the 404 checks anyway.
-		if err := memories.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
+		if err := memories.Eraser.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
 			return nil, err
 		}
 		return &struct{}{}, nil
@@ -60,13 +60,13 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	list.Description = "The parameters from and to apply to occurredAt or, without it, to createdAt. The parameter tag requires subjectId, " +
 		"because tags are encrypted for each subject."
 	endpoint.Add(r, list, func(ctx context.Context, in *listMemories) (*memoryList, error) {
-		return in.list(ctx, memories, cursors)
+		return in.list(ctx, memories.Reader, cursors)
 	})
 
 	history := memoryOperation("getMemoryHistory", "GET", "/{id}/history", "List the revisions of a memory, newest first", auth.MemoryRead)
 	history.Description = "The ID of a memory begins with mem_. The path /memories/subjects/history therefore is the subject history, not a memory's history."
 	endpoint.Add(r, history, func(ctx context.Context, in *memoryHistory) (*memoryRevisions, error) {
-		return in.list(ctx, memories, cursors)
+		return in.list(ctx, memories.Reader, cursors)
 	})
 }
 
@@ -293,7 +293,7 @@ type memoryList struct {
 	}
 }
 
-func (in *listMemories) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryList, error) {
+func (in *listMemories) list(ctx context.Context, memories *memory.Reader, cursors *page.Sealer) (*memoryList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listMemories", append([]string{
 		p.SubjectID, p.AgentID, in.SubjectID, in.AgentID, in.SessionID, in.Kind, textOfTime(in.From), textOfTime(in.To), strings.Join(in.IDs, ","),
@@ -343,7 +343,7 @@ type memoryRevisions struct {
 	}
 }
 
-func (in *memoryHistory) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*memoryRevisions, error) {
+func (in *memoryHistory) list(ctx context.Context, memories *memory.Reader, cursors *page.Sealer) (*memoryRevisions, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "getMemoryHistory", p.SubjectID, p.AgentID, in.ID)
 	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *int64) ([]*memory.Memory, *int64, error) {

@@ -14,16 +14,16 @@ import (
 )
 
 // AddMemoryBatch declares the creation of many memories.
-func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
+func AddMemoryBatch(r *endpoint.Registry, writer *memory.Writer, reader *memory.Reader) {
 	batch := memoryOperation("createMemories", "POST", "/batch", "Create up to 1,000 memories", auth.MemoryWrite, problem.CodeLimitReached)
 	batch.Description = "Items are stored one after the other, and the results have the same order. An item that is refused does not affect the" +
 		" others. If atomic is true, it makes the whole request fail with 400, and nothing is stored."
-	batch.Class, batch.Idempotent, batch.Again = endpoint.Batch, true, showAgain(memories)
+	batch.Class, batch.Idempotent, batch.Again = endpoint.Batch, true, showAgain(reader)
 	endpoint.AddPrepared(r, batch, func(ctx context.Context, in *createMemories) (err error) {
-		in.prepared, err = memories.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
+		in.prepared, err = writer.PrepareBatch(ctx, auth.From(ctx), in.items(), in.Body.Atomic)
 		return err
 	}, func(ctx context.Context, in *createMemories) (*memoryResults, error) {
-		results, err := memories.Batch(ctx, in.prepared)
+		results, err := writer.Batch(ctx, in.prepared)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func AddMemoryBatch(r *endpoint.Registry, memories *memory.Service) {
 }
 
 // showAgain logs which memories a stored response shows: one, or those of a batch.
-func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) error {
+func showAgain(reader *memory.Reader) func(ctx context.Context, body []byte) error {
 	type shown struct {
 		ID        string `json:"id"`
 		SubjectID string `json:"subjectId"`
@@ -62,7 +62,7 @@ func showAgain(memories *memory.Service) func(ctx context.Context, body []byte) 
 		for _, r := range answer.Results {
 			add(r.Memory)
 		}
-		return memories.RecordShownAgain(ctx, auth.From(ctx), list)
+		return reader.RecordShownAgain(ctx, auth.From(ctx), list)
 	}
 }
 

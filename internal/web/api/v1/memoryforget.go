@@ -84,7 +84,7 @@ func (in *forgetMemories) plan(ctx context.Context, memories *memory.Forgetter) 
 			AgentID: textOrEmpty(b.Filter.AgentID), From: b.Filter.From.Moment(), To: b.Filter.To.Moment(),
 		}
 	}
-	plan, err := memories.PlanForget(ctx, auth.From(ctx), f)
+	plan, err := memories.Plan(ctx, auth.From(ctx), f)
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // AddPortableMemories declares the export and import of a subject's memories with their history.
-func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
+func AddPortableMemories(r *endpoint.Registry, exporter *memory.Exporter, importer *memory.Importer) {
 	export := memoryOperation("exportSubject", "GET", "/subjects/{subjectId}/export", "Export the memories of a subject", auth.MemoryRead)
 	export.Class = endpoint.Stream
 	export.Description = "Each line is a memory with its older revisions, oldest memory first. This is the format of importMemories, on this " +
 		"instance or another one. An export of imported memories has the same bytes, except for importedBy."
 	endpoint.Add(r, export, func(ctx context.Context, in *namedSubject) (*exportedSubject, error) {
-		found, err := memories.Export(ctx, auth.From(ctx), in.SubjectID)
+		found, err := exporter.Export(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func AddPortableMemories(r *endpoint.Registry, memories *memory.Service) {
 		"must have an ID."
 	decoder := endpoint.NewDecoder[portableMemory]()
 	endpoint.Add(r, load, func(ctx context.Context, in *importMemories) (*importedMemories, error) {
-		imported, err := memories.Import(ctx, auth.From(ctx), memoryLines(in.Stream, decoder), in.IdempotencyKey != "")
+		imported, err := importer.Import(ctx, auth.From(ctx), memoryLines(in.Stream, decoder), in.IdempotencyKey != "")
 		if err != nil {
 			return nil, err
 		}

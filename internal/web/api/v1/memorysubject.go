@@ -15,15 +15,15 @@ import (
 )
 
 // AddSubjects declares the operations on subjects: lists, access logs and erasure.
-func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.Sealer) {
+func AddSubjects(r *endpoint.Registry, subjects *memory.SubjectReader, eraser *memory.SubjectEraser, cursors *page.Sealer) {
 	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, newest first", auth.MemoryRead)
 	endpoint.Add(r, list, func(ctx context.Context, in *listSubjects) (*subjectList, error) {
-		return in.list(ctx, memories, cursors)
+		return in.list(ctx, subjects, cursors)
 	})
 
 	get := memoryOperation("getSubject", "GET", "/subjects/{subjectId}", "Get statistics of a subject", auth.MemoryRead)
 	endpoint.Add(r, get, func(ctx context.Context, in *namedSubject) (*oneSubject, error) {
-		person, err := memories.Subject(ctx, auth.From(ctx), in.SubjectID)
+		person, err := subjects.Subject(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 		"receipt. It cannot be undone. Backups of keys from before keyBackupsBefore can still decrypt older backups of data."
 	erase.Class = endpoint.Batch
 	endpoint.Add(r, erase, func(ctx context.Context, in *namedSubject) (*receiptAnswer, error) {
-		receipt, err := memories.EraseSubject(ctx, auth.From(ctx), in.SubjectID)
+		receipt, err := eraser.Erase(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func AddSubjects(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	accesses := memoryOperation("listSubjectAccesses", "GET", "/subjects/{subjectId}/access-log",
 		"List accesses to a subject's memories, newest first", auth.MemoryRead)
 	endpoint.Add(r, accesses, func(ctx context.Context, in *listAccesses) (*accessList, error) {
-		return in.list(ctx, memories, cursors)
+		return in.list(ctx, subjects, cursors)
 	})
 }
 
@@ -83,11 +83,11 @@ type subjectList struct {
 	}
 }
 
-func (in *listSubjects) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*subjectList, error) {
+func (in *listSubjects) list(ctx context.Context, subjects *memory.SubjectReader, cursors *page.Sealer) (*subjectList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listSubjects", p.SubjectID, p.AgentID)
 	found, next, err := readPage(in.pageQuery, cursors, scope, func(after *memory.SubjectPosition) ([]*memory.Subject, *memory.SubjectPosition, error) {
-		return memories.Subjects(ctx, p, after, in.Limit)
+		return subjects.Subjects(ctx, p, after, in.Limit)
 	})
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ type accessList struct {
 	}
 }
 
-func (in *listAccesses) list(ctx context.Context, memories *memory.Service, cursors *page.Sealer) (*accessList, error) {
+func (in *listAccesses) list(ctx context.Context, subjects *memory.SubjectReader, cursors *page.Sealer) (*accessList, error) {
 	p := auth.From(ctx)
 	scope := page.Scope(p.WorkspaceID, "listSubjectAccesses", p.SubjectID, p.AgentID, in.SubjectID)
 	rows, next, err := readPage(in.pageQuery, cursors, scope, func(after *idPosition) ([]*audit.Row, *idPosition, error) {
@@ -153,7 +153,7 @@ func (in *listAccesses) list(ctx context.Context, memories *memory.Service, curs
 		if after != nil {
 			before = after.ID
 		}
-		rows, more, err := memories.AccessLog(ctx, p, in.SubjectID, before, in.Limit)
+		rows, more, err := subjects.AccessLog(ctx, p, in.SubjectID, before, in.Limit)
 		return rows, lastOf(rows, more, func(r *audit.Row) idPosition { return idPosition{r.ID} }), err
 	})
 	if err != nil {
