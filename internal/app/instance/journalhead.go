@@ -111,7 +111,7 @@ func (i *Instance) sealHead(ctx context.Context) error {
 
 // journalAgain appends what the database knows of lost entries.
 func (i *Instance) journalAgain(ctx context.Context) error {
-	j, st := i.Store.Journal, i.Store.Store
+	j, st := i.Store.Journal, i.Store.rows
 	err := st.APIKeys.EachEndedAPIKey(ctx, func(k *apikey.APIKey) error { return j.Append(backup.KeyEntry(k)) })
 	if err != nil {
 		return err

@@ -44,8 +44,8 @@ func Replay(ctx context.Context, cfg config.Config, opt Options, journals []stri
 		return nil, err
 	}
 	return result, result.replay(ctx, replay{
-		store: i.Store.Store, credentials: backup.Credentials{APIKeys: i.Store.APIKeys, Accounts: i.Store.Accounts}, entries: entries, secrets: i.Secrets, now: i.opt.Now,
-		log: auditLog(i.Store.Store, i.Chain, cfg.Data, i.Secrets, &i.opt),
+		store: i.Store.rows, credentials: backup.Credentials{APIKeys: i.Store.APIKeys, Accounts: i.Store.Accounts}, entries: entries, secrets: i.Secrets, now: i.opt.Now,
+		log: auditLog(i.Store.rows, i.Chain, cfg.Data, i.Secrets, &i.opt),
 	})
 }
 

@@ -43,7 +43,7 @@ func (i *Instance) sealBindings(ctx context.Context) error {
 	if i.Binding, err = seal.InstanceKey(secret); err != nil {
 		return err
 	}
-	return openBindings(i.Store.Store, i.Secrets)
+	return openBindings(i.Store.rows, i.Secrets)
 }
 
 // openBindings lets a store decrypt the subjects that API keys are bound to, if the instance has the secret.
