@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/knadh/koanf/parsers/yaml"
@@ -222,7 +223,8 @@ func TestDashboardAndRulesUseServedMetrics(t *testing.T) {
 
 func TestMetricsCountRequests(t *testing.T) {
 	t.Parallel()
-	p := apptest.Start(t)
+	clock := apptest.NewClock(time.Now()) // stands still, so that no budget is refilled
+	p := apptest.Start(t, apptest.Clock(clock.Now))
 	of := func(s scraped, status string) float64 {
 		return s.series[`keepsake_requests_total{method="GET",route="/api/v1/search",status_class="`+status+`",surface="primary",version="1"}`]
 	}
