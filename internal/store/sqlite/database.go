@@ -11,8 +11,10 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
+	"keepsake/internal/base/coalesce"
 	"keepsake/internal/store"
 )
 
@@ -26,6 +28,10 @@ type database struct {
 	writer  *writer
 
 	scrubWait time.Duration // the constant, except in tests
+	scrubs    *coalesce.Batcher[struct{}]
+	scrubbing sync.Mutex      // held while the log is truncated
+	open      context.Context // ends when the database is closed
+	shut      context.CancelFunc
 }
 
 // unitKey is the context key of the transaction of one database.
@@ -77,6 +83,8 @@ func openDatabase(ctx context.Context, path, file string, secureDelete bool, mem
 		return nil, err
 	}
 	d := &database{file: file, path: path, scrubWait: scrubWait}
+	d.open, d.shut = context.WithCancel(context.Background())
+	d.scrubs = d.newScrubs()
 	var err error
 	name := dsn(path, secureDelete) + "&_pragma=cache_size(-" + strconv.FormatInt(cacheKiB(memory), 10) + ")"
 	if d.writers, err = sql.Open("sqlite", name); err != nil {
@@ -134,6 +142,9 @@ func makePrivate(path string) error {
 
 // close closes the readers first: the last connection copies the write-ahead log into the file and removes it.
 func (d *database) close() error {
+	d.shut()
+	d.scrubbing.Lock() // a truncation whose callers have left ends before its file
+	defer d.scrubbing.Unlock()
 	if d.writer != nil {
 		d.writer.close()
 	}

@@ -10,6 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"keepsake/internal/base/coalesce"
 	"keepsake/internal/base/problem"
 	"keepsake/internal/store"
 )
@@ -22,8 +23,23 @@ const scrubWait = 500 * time.Millisecond
 // Scrub implements store.Scrubbed. A file with secure_delete contains nothing that was deleted, but the write-ahead log still
 // has the earlier pages. So it is copied into the file and truncated.
 //
-// That waits for readers and blocks writers meanwhile. Writers wait for 5 s, so all tries together take less.
-func (d *database) Scrub(ctx context.Context) (err error) {
+// Calls share a truncation that began after them: SQLite refuses a second one at the same time without waiting.
+func (d *database) Scrub(ctx context.Context) error { return d.scrubs.Do(ctx, d.file, struct{}{}) }
+
+// newScrubs returns the batcher of Scrub.
+func (d *database) newScrubs() *coalesce.Batcher[struct{}] {
+	return coalesce.New(coalesce.Options[struct{}]{
+		Abandon: true, // the truncation goes on, and the request is answered in its time
+		Run:     func(context.Context, string, []struct{}) error { return d.scrub() },
+	})
+}
+
+// scrub truncates the log. That waits for readers and blocks writers meanwhile. Writers wait for 5 s, so all tries together take
+// less.
+func (d *database) scrub() (err error) {
+	d.scrubbing.Lock()
+	defer d.scrubbing.Unlock()
+	ctx := d.open
 	db, err := sql.Open("sqlite", dsn(d.path, true))
 	if err != nil {
 		return unscrubbed(err)
@@ -46,7 +62,7 @@ func (d *database) Scrub(ctx context.Context) (err error) {
 		select { // let waiting writers go first
 		case <-time.After(d.scrubWait / 2):
 		case <-ctx.Done():
-			return ctx.Err()
+			return errClosed
 		}
 	}
 }
