@@ -5,7 +5,7 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward, neighbour
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward, neighbour, flood
 package main
 
 import (
@@ -29,6 +29,10 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	if file := os.Getenv(sampleEnv); file != "" {
 		fmt.Fprintf(os.Stderr, "bench: serve a sample: %v\n", serveSample(file))
+		os.Exit(1)
+	}
+	if what := os.Getenv(floodEnv); what != "" {
+		fmt.Fprintf(os.Stderr, "bench: flood: %v\n", serveFlood(what))
 		os.Exit(1)
 	}
 	if *profile != "" {
@@ -67,6 +71,7 @@ func main() {
 		{"secrecy", measureSecrecy},
 		{"forward", withBuilds(measureForward)},
 		{"neighbour", withBuilds(measureNeighbour)},
+		{"flood", withBuilds(measureFlood)},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue
