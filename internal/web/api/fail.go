@@ -24,10 +24,19 @@ func (x *charged) fail(err error) {
 		}
 		moreToKnow := err != error(p) || p.Unwrap() != nil
 		if moreToKnow && x.ctx.parent.Err() == nil { // a disconnected client is not a failure
-			x.api.o.Log.Error("request failed", slog.String("id", x.ctx.RequestID()), slog.String("route", x.identified.routed.route.template), slog.String("error", err.Error()))
+			x.api.o.Log.LogAttrs(context.Background(), levelOf(p), "request failed", slog.String("id", x.ctx.RequestID()), slog.String("route", x.identified.routed.route.template), slog.String("error", err.Error()))
 		}
 	}
 	x.sendProblem(p, body)
+}
+
+// levelOf returns the level of the log line of a 5xx. A 503 is for a state that ends, such as a full disk, and the client can
+// repeat the request. Any other one is a bug.
+func levelOf(p *problem.Problem) slog.Level {
+	if p.Kind == problem.Unavailable {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 // ourFault reports whether a 5xx response is due to a fault of ours, and so not charged. It is not if the client has

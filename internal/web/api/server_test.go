@@ -204,3 +204,16 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 		}
 	})
 }
+
+// A 503 ends by itself, so it is a warning; a 500 is a bug, so it is an error.
+func TestLevelOfFailedRequests(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"fails": "ERROR", "unavailable": "WARN"} {
+		var lines bytes.Buffer
+		b := setup(t, func(o *api.Options) { o.Log = slog.New(slog.NewJSONHandler(&lines, nil)) })
+		b.do("GET", "/api/v1/"+path, "", "X-API-Key", b.Key(apitest.Operator, auth.All, nil))
+		if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"level":"`+want+`","msg":"request failed"`) {
+			t.Errorf("/%s is logged as %q, want one line with level %s", path, got, want)
+		}
+	}
+}

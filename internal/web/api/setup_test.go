@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/auth"
@@ -100,6 +101,9 @@ func operations(n *notes) *endpoint.Registry {
 	endpoint.Add(r, op("panics", "GET", "/panics", auth.None), func(context.Context, *nothing) (*pong, error) { panic("secret of the panic") })
 	endpoint.Add(r, op("fails", "GET", "/fails", auth.None), func(context.Context, *nothing) (*pong, error) {
 		return nil, errors.New("secret of the failure")
+	})
+	endpoint.Add(r, op("unavailable", "GET", "/unavailable", auth.None), func(context.Context, *nothing) (*pong, error) {
+		return nil, problem.NotAvailable("The disk is full.", time.Second).Because(errors.New("no space left"))
 	})
 	endpoint.Add(r, op("waits", "GET", "/waits", auth.None), func(ctx context.Context, _ *nothing) (*pong, error) {
 		<-ctx.Done()
