@@ -233,7 +233,7 @@ func (m *Members) logFailure(err error) {
 func (m *Members) AwaitConfirmed(ctx context.Context, number int64) error {
 	began := m.Now()
 	for {
-		behind, err := m.Table.Unconfirmed(ctx, number, m.Self.ID)
+		behind, err := m.unconfirmed(ctx, number)
 		if err != nil {
 			return fmt.Errorf("read the confirmations of other processes: %w", err)
 		}
@@ -249,7 +249,7 @@ func (m *Members) AwaitConfirmed(ctx context.Context, number int64) error {
 				return nil
 			}
 			m.Log.Warn("expelled members that did not answer", "members", expel)
-			if err := m.Table.Expel(ctx, expel); err != nil {
+			if err := m.expel(ctx, expel); err != nil {
 				return fmt.Errorf("expel members: %w", err)
 			}
 			return nil
@@ -259,6 +259,20 @@ func (m *Members) AwaitConfirmed(ctx context.Context, number int64) error {
 			return err
 		}
 	}
+}
+
+// unconfirmed is Table.Unconfirmed with a time-out: a silent database holds up neither the caller nor others that need the
+// connection.
+func (m *Members) unconfirmed(ctx context.Context, number int64) ([]Straggler, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	return m.Table.Unconfirmed(ctx, number, m.Self.ID)
+}
+
+func (m *Members) expel(ctx context.Context, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	return m.Table.Expel(ctx, ids)
 }
 
 // confirmPoll is how often AwaitConfirmed reads the confirmations.

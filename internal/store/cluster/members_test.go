@@ -114,6 +114,14 @@ func (l *link) Unconfirmed(_ context.Context, number int64, but string) (list []
 	return list, nil
 }
 
+// silentTable does not answer about confirmations.
+type silentTable struct{ cluster.Table }
+
+func (silentTable) Unconfirmed(ctx context.Context, _ int64, _ string) ([]cluster.Straggler, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func (l *link) Expel(_ context.Context, ids []string) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -387,6 +395,13 @@ func TestMembers(t *testing.T) {
 			wantCount(t, 2, a, b)
 			if tab.epoch != joins+1 {
 				t.Errorf("it has joined %d times since", tab.epoch-joins)
+			}
+		},
+		"SilentTableEndsTheWait": func(t *testing.T) {
+			a := start(t, newTable(), "a")
+			a.Table = silentTable{a.Table}
+			if err := a.AwaitConfirmed(context.WithoutCancel(t.Context()), 7); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want that the time is over", err)
 			}
 		},
 		"LongSilentMemberIsExpelledAtOnce": func(t *testing.T) {

@@ -139,7 +139,7 @@ func TestScrubEndsWithItsRequestAndItsDatabase(t *testing.T) {
 		t.Errorf("it answers %v", err)
 	}
 	e.keys.shut()
-	e.keys.scrubbing.Lock() // it ends, although the other program still reads
+	e.keys.scrubbing.Lock()   // it ends, although the other program still reads
 	e.keys.scrubbing.Unlock() //nolint:staticcheck // nothing is guarded
 	if err := e.keys.scrub(); !errors.Is(err, context.Canceled) && !errors.Is(err, errClosed) {
 		t.Errorf("a truncation of a database that is closed: %v", err)

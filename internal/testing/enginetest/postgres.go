@@ -429,6 +429,28 @@ func (s *PostgresServer) Exec(t testing.TB, statement string) {
 	}
 }
 
+// ExecIn executes statements in the database of a URL as its role, and returns the first value of the last result.
+func ExecIn(t testing.TB, url, statements string) (value string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	results, err := conn.PgConn().Exec(ctx, statements).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+	for _, result := range results {
+		if len(result.Rows) > 0 {
+			value = string(result.Rows[0][0])
+		}
+	}
+	return value
+}
+
 func (s *PostgresServer) exec(ctx context.Context, statement string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

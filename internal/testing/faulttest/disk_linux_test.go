@@ -21,3 +21,11 @@ func smallDisk(t *testing.T, size string) string {
 	})
 	return dir
 }
+
+// enlarge gives a small file system another size.
+func enlarge(t *testing.T, dir, size string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+size); err != nil {
+		t.Fatal(err)
+	}
+}

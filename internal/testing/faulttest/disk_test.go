@@ -29,8 +29,8 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 	}
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
-	acked := s.writesUntilRefused()
 	text := strings.Repeat("full disk ", 2000)
+	acked := s.writesUntilRefused(text)
 	s.Must(http.StatusOK, http.MethodGet, "/api/v1/documents/kept", nil)
 	s.awaitStatus("degraded")
 	if !s.Ready() {
@@ -58,10 +58,9 @@ func TestAFullDiskIs503AndRecoversWithoutARestart(t *testing.T) {
 }
 
 // writesUntilRefused writes documents until the disk says no: what is small may still fit into pages that exist.
-func (s *server) writesUntilRefused() (acked map[string]bool) {
+func (s *server) writesUntilRefused(text string) (acked map[string]bool) {
 	s.t.Helper()
 	acked = map[string]bool{}
-	text := strings.Repeat("full disk ", 2000)
 	refused := 0
 	for i := 0; refused < 5 && i < 500; i++ {
 		id := fmt.Sprintf("full%d", i)
@@ -76,7 +75,7 @@ func (s *server) writesUntilRefused() (acked map[string]bool) {
 		}
 	}
 	if refused < 5 {
-		s.t.Fatalf("500 documents of 20 kB fit on a full disk of 12 MB")
+		s.t.Fatalf("500 documents of %d bytes fit on the disk", len(text))
 	}
 	return acked
 }
@@ -94,7 +93,7 @@ func TestRevocationOnAFullDiskSurvivesAKill(t *testing.T) {
 	}
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
-	s.writesUntilRefused()
+	s.writesUntilRefused(strings.Repeat("full disk ", 2000))
 	s.revokesOnAFullDisk(id, secret)
 	s.Kill()
 	if err := os.Remove(ballast); err != nil {

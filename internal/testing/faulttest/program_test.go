@@ -11,7 +11,12 @@ import (
 	"keepsake/internal/testing/testtier"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(readsEnv); path != "" {
+		readOn(path)
+	}
+	programtest.Main(m)
+}
 
 // patience only ends what hangs; it is not a bound on anything.
 const patience = 2 * time.Minute

@@ -29,6 +29,7 @@ type fleet struct {
 	postgres *enginetest.PostgresServer
 	redis    *enginetest.RedisServer
 	network  *enginetest.Network // that Redis is in; nil: this machine's
+	url      string              // of the database
 	key      string
 	dirs     [2]string
 	with     programtest.Option
@@ -46,7 +47,8 @@ func startFleet(t *testing.T, network *enginetest.Network) *fleet {
 		postgres: enginetest.StartPostgres(t, enginetest.PostgresOptions{Fsync: true}),
 		redis:    enginetest.StartRedis(t, enginetest.RedisOptions{Network: network}),
 	}
-	f.with = programtest.Env("KEEPSAKE_DATABASE_URL="+f.postgres.Database(t), "KEEPSAKE_REDIS_URL="+f.redis.URL(), "KEEPSAKE_LOG_REQUESTS=false",
+	f.url = f.postgres.Database(t)
+	f.with = programtest.Env("KEEPSAKE_DATABASE_URL="+f.url, "KEEPSAKE_REDIS_URL="+f.redis.URL(), "KEEPSAKE_LOG_REQUESTS=false",
 		"KEEPSAKE_TIERS_ANONYMOUS_REQUESTS_PER_MINUTE=1000000", "KEEPSAKE_TIERS_ANONYMOUS_DAILY=1000000") // wrong passwords are counted apart
 	f.dirs = [2]string{t.TempDir(), t.TempDir()}
 	f.members[0] = start(t, f.dirs[0], "", f.with)
