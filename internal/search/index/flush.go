@@ -5,29 +5,63 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Flush writes everything in memory to files. An index without files is not flushed while it is small, because it is filled
 // again from its source faster than a file is read.
-func (x *Index) Flush() (err error) {
+func (x *Index) Flush() error {
 	if x.o.files == nil {
 		return nil
 	}
-	defer recoverCorrupt(&err)
 	x.manifests.Lock()
 	defer x.manifests.Unlock()
-	s, ok := x.beginFlush()
+	s := x.beginFlush()
+	if s == nil {
+		return nil
+	}
 	defer s.Release()
-	if !ok {
+	flushed, err := x.writeFlush(s)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil {
+		next := x.current.clone()
+		next.flushing = 0
+		x.publish(next)
+		return fmt.Errorf("flush: %w", err)
+	}
+	x.flushes.Add(1)
+	x.flushed = s.change
+	next := x.current.withFlush(s, flushed)
+	x.publish(next)
+	x.o.Maintenance.flushed(x, next.memory(0))
+	x.o.Maintenance.merge(x, x.mergeAt(next))
+	return nil
+}
+
+// beginFlush returns the snapshot to flush, or nil if there is nothing to flush. Until the flush ends, what the snapshot has
+// in memory stays in the index.
+func (x *Index) beginFlush() *Snapshot {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.current
+	if x.closed || s.change == x.flushed || s.files == 0 && x.flushed == 0 && s.memory(0) <= x.o.SmallBytes {
 		x.o.Maintenance.flushed(x, 0)
 		return nil
 	}
-	defer x.endFlush()
-	memory := s.parts[s.files:]
-	flushed, err := x.writeSegment(memory, func(p *part) bitmap { return p.live })
+	next := s.clone()
+	next.flushing = len(next.parts) - next.files
+	x.publish(next)
+	return x.Snapshot()
+}
+
+// writeFlush writes a file with what s has in memory, and the manifest of s. It returns nil if there are no live documents.
+func (x *Index) writeFlush(s *Snapshot) (flushed *segment, err error) {
+	defer recoverCorrupt(&err)
+	flushed, err = x.writeSegment(s.parts[s.files:], func(p *part) bitmap { return p.live })
 	if err != nil {
-		return fmt.Errorf("flush: %w", err)
+		return nil, err
 	}
 	saved := make([]part, 0, s.files+1)
 	for _, p := range s.parts[:s.files] {
@@ -39,49 +73,31 @@ func (x *Index) Flush() (err error) {
 	}
 	if err := x.writeManifest(s.change, saved); err != nil {
 		x.discard(flushed, err)
-		return fmt.Errorf("flush: %w", err)
+		return nil, err
 	}
-	x.flushes.Add(1)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.flushed = s.change
-	next := x.current.clone()
-	for i := range s.files {
-		next.parts[i].saved = s.parts[i].live
+	return flushed, nil
+}
+
+// withFlush returns a copy of s after the flush of an earlier snapshot. flushed, if it is not nil, replaces what that has in
+// memory.
+func (s *Snapshot) withFlush(from *Snapshot, flushed *segment) *Snapshot {
+	next := s.clone()
+	next.flushing = 0
+	for i := range from.files {
+		next.parts[i].saved = from.parts[i].live
 	}
-	var carried []carry
+	memory := next.parts[from.files:len(from.parts)]
+	carried := make([]carry, len(memory))
 	for i := range memory {
-		carried = append(carried, carry{docs: memory[i].docs, before: memory[i].live, now: &next.parts[s.files+i]})
+		carried[i] = carry{docs: memory[i].docs, before: from.parts[from.files+i].live, now: &memory[i]}
 	}
-	rest := next.parts[s.files+len(memory):]
-	next.parts = append([]part(nil), next.parts[:s.files]...)
+	var file []part
 	if flushed != nil {
-		next.parts = append(next.parts, carryDeaths(flushed, carried))
+		file = []part{carryDeaths(flushed, carried)}
 		next.files++
 	}
-	next.parts = append(next.parts, rest...)
-	x.publish(next)
-	x.o.Maintenance.flushed(x, next.memory(0))
-	x.o.Maintenance.merge(x, x.mergeAt(next))
-	return nil
-}
-
-// beginFlush returns the snapshot to flush. ok is false if there is nothing to flush.
-func (x *Index) beginFlush() (s *Snapshot, ok bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	s = x.Snapshot()
-	if x.closed || s.change == x.flushed || s.files == 0 && x.flushed == 0 && s.memory(0) <= x.o.SmallBytes {
-		return s, false
-	}
-	x.flushing = len(s.parts) - s.files
-	return s, true
-}
-
-func (x *Index) endFlush() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.flushing = 0
+	next.parts = slices.Replace(next.parts, from.files, len(from.parts), file...)
+	return next
 }
 
 // writeSegment writes a file with the documents of parts that are live according to live. It returns nil if there are none.

@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,9 +70,8 @@ type Index struct {
 	snapshots sync.Mutex // for current and the counts of snapshots
 	current   *Snapshot
 
-	mu       sync.Mutex // held while current is replaced
-	flushing int        // segments in memory that are being flushed: the oldest
-	closed   bool
+	mu     sync.Mutex // held while current is replaced
+	closed bool
 
 	manifests sync.Mutex // held while the manifest and the parts that it describes are replaced
 	flushed   int64      // the last change in files
@@ -147,7 +147,7 @@ func (x *Index) Apply(changes []Change) error {
 		return fmt.Errorf("merge in memory: %w", err)
 	}
 	x.publish(next)
-	x.o.Maintenance.changed(x, next.memory(0), next.memory(x.flushing) >= x.o.FlushBytes)
+	x.o.Maintenance.changed(x, next.memory(0), next.memory(next.flushing) >= x.o.FlushBytes)
 	return nil
 }
 
@@ -177,13 +177,9 @@ const flushShare = 64
 // down searches. It leaves out those that are being flushed.
 func (x *Index) tidy(s *Snapshot) error {
 	for {
-		parts := s.parts[s.files+x.flushing:]
-		for i := len(parts) - 1; i >= 0; i-- {
-			if parts[i].liveDocs() == 0 {
-				s.removeParts(s.files+x.flushing+i, s.files+x.flushing+i+1)
-				return x.tidy(s)
-			}
-		}
+		first := s.files + s.flushing
+		parts := slices.DeleteFunc(s.parts[first:], func(p part) bool { return p.liveDocs() == 0 })
+		s.parts = s.parts[:first+len(parts)]
 		n := 0
 		for n < len(parts) && !x.leftToFlush(&parts[len(parts)-1-n]) && tier(parts[len(parts)-1-n].liveDocs(), tierInMemory) <= tier(parts[len(parts)-1].liveDocs(), tierInMemory) {
 			n++

@@ -287,6 +287,92 @@ func TestIndexIsSafeForConcurrentUse(t *testing.T) {
 	noError(t, x.Close())
 }
 
+// watchedFiles are files of which each is created or replaced after a call.
+type watchedFiles struct {
+	files
+	before func() error
+}
+
+func (f *watchedFiles) create(name string) (file, error) {
+	if err := f.before(); err != nil {
+		return nil, err
+	}
+	return f.files.create(name)
+}
+
+func (f *watchedFiles) rename(from, to string) error {
+	if err := f.before(); err != nil {
+		return err
+	}
+	return f.files.rename(from, to)
+}
+
+// Changes during a flush, and the first after it, fit what the flush leaves in memory, also if it fails or panics.
+func TestChangesDuringAFlush(t *testing.T) {
+	t.Parallel()
+	l := NewLexicon()
+	for round := range testtier.Rounds(15, 1000) {
+		r := rand.New(rand.NewPCG(10, uint64(round)))
+		m := &model{documents: map[string]*Document{}}
+		f := &watchedFiles{files: newDisk(r), before: func() error { return nil }}
+		o := tiny(l, f)
+		var x *Index
+		o.Now = func() time.Time {
+			if x != nil && x.current.files+x.current.flushing > len(x.current.parts) {
+				t.Errorf("round %d: %d files, and %d segments that are being flushed, are among %d", round, x.current.files, x.current.flushing, len(x.current.parts))
+			}
+			return time.Time{}
+		}
+		x, err := Open("", o)
+		noError(t, err)
+		write := func(n int) {
+			for range n {
+				changes := m.drawChanges(r, 30)
+				m.apply(changes)
+				noError(t, x.Apply(changes))
+			}
+		}
+		for range 4 {
+			write(1 + r.IntN(15))
+			left, how := 1+r.IntN(3), r.IntN(4)
+			f.before = func() error {
+				write(r.IntN(12))
+				if left--; left > 0 {
+					return nil
+				}
+				switch how {
+				case 0:
+					return errDisk
+				case 1:
+					var none []int
+					return fmt.Errorf("%d", none[left])
+				}
+				return nil
+			}
+			if err := x.Flush(); (err != nil) != (left <= 0 && how < 2) {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			if x.current.flushing != 0 {
+				t.Fatalf("round %d: after a flush, %d segments are being flushed", round, x.current.flushing)
+			}
+			write(1)
+			m.check(t, x)
+			f.before = func() error { return nil }
+			if r.IntN(3) == 0 {
+				_, err := x.Merge()
+				noError(t, err)
+			}
+		}
+		noError(t, x.Flush())
+		x.Abandon()
+		x = nil
+		x, err = Open("", o)
+		noError(t, err)
+		m.check(t, x)
+		noError(t, x.Close())
+	}
+}
+
 func TestSmallIndexHasNoFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir() + "/index"

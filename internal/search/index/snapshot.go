@@ -9,14 +9,15 @@ import (
 
 // Snapshot is an index as it was after a change. It is released when it is no longer needed.
 type Snapshot struct {
-	index  *Index
-	uses   int    // guarded by index.snapshots; the current snapshot of an index has one use more
-	parts  []part // first the files, then the segments in memory; each from old to new
-	files  int    // parts that are files
-	change int64
-	docs   int64 // live documents
-	titles int64 // sums of their coded lengths
-	texts  int64
+	index    *Index
+	uses     int    // guarded by index.snapshots; the current snapshot of an index has one use more
+	parts    []part // first the files, then the segments in memory; each from old to new
+	files    int    // parts that are files
+	flushing int    // parts after these that are being flushed
+	change   int64
+	docs     int64 // live documents
+	titles   int64 // sums of their coded lengths
+	texts    int64
 
 	byLanguage languageCounts // live documents
 	changedAt  time.Time      // zero: before the index was opened
@@ -85,7 +86,7 @@ func (s *Snapshot) Change() int64 { return s.change }
 // clone returns a copy to be changed and published.
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{
-		index: s.index, parts: slices.Clone(s.parts), files: s.files,
+		index: s.index, parts: slices.Clone(s.parts), files: s.files, flushing: s.flushing,
 		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
 	}
 }
@@ -143,12 +144,6 @@ func (p *part) own() {
 
 func (p *part) lengthsOf(doc uint32) (title, text int64) {
 	return int64(lengths[p.lengths[2*doc]]), int64(lengths[p.lengths[2*doc+1]])
-}
-
-// removeParts removes parts without live documents.
-func (s *Snapshot) removeParts(from, to int) {
-	s.parts = slices.Delete(s.parts, from, to)
-	s.files -= max(0, min(to, s.files)-from)
 }
 
 // memory returns the size of the segments in memory, without the oldest ones.
