@@ -211,7 +211,6 @@ func tier(docs, base int) int {
 
 // Close flushes and closes the index. Its snapshots stay valid until they are released.
 func (x *Index) Close() error {
-	x.o.Maintenance.forget(x)
 	err := x.Flush()
 	x.Abandon()
 	return err
@@ -220,7 +219,6 @@ func (x *Index) Close() error {
 // Abandon closes the index without a flush.
 func (x *Index) Abandon() {
 	x.closing.Store(true) // ends a flush or a merge
-	x.o.Maintenance.forget(x)
 	x.merging.Lock()
 	defer x.merging.Unlock()
 	x.manifests.Lock()
@@ -230,6 +228,7 @@ func (x *Index) Abandon() {
 	if !x.closed {
 		x.closed = true
 		x.publish(&Snapshot{index: x})
+		x.o.Maintenance.forget(x)
 	}
 }
 

@@ -68,7 +68,8 @@ func (m *Maintenance) changed(x *Index, memory int64, now bool) {
 	signal(m.flusher)
 }
 
-// flushed reports that x has only so many bytes in memory that a flush would write.
+// flushed reports that x has only so many bytes in memory that a flush would write. The caller holds x.mu, as that of changed,
+// so that the last report is of the current memory.
 func (m *Maintenance) flushed(x *Index, memory int64) {
 	if m == nil {
 		return
@@ -110,7 +111,8 @@ func (m *Maintenance) largest() *Index {
 	return largest
 }
 
-// merge reports that files of x can perhaps be merged at a time; the zero time is never.
+// merge reports that files of x can perhaps be merged at a time; the zero time is never. Except in Open, the caller holds
+// x.mu, so that the last report is of the current files.
 func (m *Maintenance) merge(x *Index, at time.Time) {
 	if m == nil {
 		return
@@ -125,7 +127,7 @@ func (m *Maintenance) merge(x *Index, at time.Time) {
 	signal(m.merger)
 }
 
-// forget removes x, which is being closed.
+// forget removes x, which is closed.
 func (m *Maintenance) forget(x *Index) {
 	if m == nil {
 		return
@@ -164,12 +166,12 @@ func (m *Maintenance) runFlushes(ctx context.Context) {
 		case err == nil && m.idle(x.o.Now()):
 			x.o.Lexicon.forget() // an import is over, and single writes need few spellings
 		case err == nil:
-			m.retry(x) // until it is idle, also if there is nothing to flush any more
+			m.retry(m.dirty, x) // until it is idle, also if there is nothing to flush any more
 		case errors.Is(err, ErrCorrupt):
 			x.o.Corrupt(err)
 		default:
 			m.log.Error("flushing an index failed", "error", err)
-			m.retry(x)
+			m.retry(m.dirty, x)
 		}
 	}
 }
@@ -181,27 +183,25 @@ func (m *Maintenance) idle(now time.Time) bool {
 	return !now.Before(m.last.Add(flushDelay))
 }
 
-// retry flushes x some time later, unless a change flushes it before.
-func (m *Maintenance) retry(x *Index) {
+// retry flushes or merges x some time later, unless a time was reported since.
+func (m *Maintenance) retry(times map[*Index]time.Time, x *Index) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.dirty[x]; !ok {
-		m.dirty[x] = x.o.Now().Add(flushDelay)
+	if _, ok := times[x]; !ok {
+		times[x] = x.o.Now().Add(flushDelay)
 	}
 }
 
 func (m *Maintenance) runMerges(ctx context.Context) {
 	debug.SetPanicOnFault(true)
 	for x := range m.due(ctx, m.aging, m.merger) {
-		switch merged, err := x.Merge(); {
-		case x.closing.Load():
+		switch _, err := x.Merge(); {
+		case err == nil, x.closing.Load():
 		case errors.Is(err, ErrCorrupt):
 			x.o.Corrupt(err)
-		case err != nil:
+		default:
 			m.log.Error("merging an index failed", "error", err)
-			m.merge(x, x.o.Now().Add(flushDelay))
-		case merged:
-			m.merge(x, x.MergeAt())
+			m.retry(m.aging, x)
 		}
 	}
 }

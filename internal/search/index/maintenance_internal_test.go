@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,4 +290,65 @@ func TestChangesAreRefusedWhileFlushesFail(t *testing.T) {
 		t.Errorf("afterwards the size is %+v", size)
 	}
 	noError(t, x.Close())
+}
+
+// A document that is deleted while files are merged leaves the files in time, at whichever moment of the merge it is deleted.
+func TestWordsDeletedDuringAMergeLeaveTheFiles(t *testing.T) {
+	t.Parallel()
+	for moment := 1; deletedAt(t, moment); moment++ {
+	}
+}
+
+// deletedAt deletes a document when the clock is read for the nth time from when on files are merged, except while the index
+// is locked. It returns false if the clock is read less often.
+func deletedAt(t *testing.T, n int) (deleted bool) {
+	dir := t.TempDir() + "/index"
+	maintained(t, func(m *Maintenance) {
+		var x *Index
+		var counting atomic.Bool
+		var read atomic.Int64
+		docs := int64(0)
+		now := func() time.Time {
+			if !counting.Load() || !m.mu.TryLock() {
+				return time.Now()
+			}
+			m.mu.Unlock()
+			if !x.mu.TryLock() {
+				return time.Now()
+			}
+			x.mu.Unlock()
+			if read.Add(1) == int64(n) {
+				deleted = true
+				if err := errors.Join(x.Apply([]Change{{Number: docs + 1, ID: "xylophone"}}), x.Flush()); err != nil {
+					t.Error(err)
+				}
+			}
+			return time.Now()
+		}
+		x, err := Open(dir, Options{Maintenance: m, SmallBytes: 1, FlushBytes: 1, Now: now})
+		noError(t, err)
+		for range tierAtRest {
+			var changes []Change
+			for range 20 {
+				docs++
+				changes = append(changes, Change{Number: docs, ID: fmt.Sprint(docs), Document: &Document{Text: "stone and sand"}})
+			}
+			if docs == 20 {
+				changes[7].ID, changes[7].Document = "xylophone", &Document{Text: "xylophone"}
+			}
+			noError(t, x.Apply(changes))
+			synctest.Wait()
+		}
+		counting.Store(true)
+		time.Sleep(restDelay)
+		synctest.Wait()
+		counting.Store(false)
+		time.Sleep(smallFileAge + restDelay)
+		synctest.Wait()
+		if with, files := filesWith(t, dir, "xylophon"); deleted && with != 0 {
+			t.Errorf("deleted at moment %d, the word is in %d of %d files", n, with, files)
+		}
+		noError(t, x.Close())
+	})
+	return deleted
 }

@@ -59,13 +59,19 @@ func (x *Index) replace(parts []part, written *segment) error {
 	if err := x.writeManifest(x.flushed, manifest.parts[:manifest.files]); err != nil {
 		return err
 	}
-	x.mu.Lock()
-	x.publish(x.withReplacement(parts, written)) // more documents can have died
-	x.mu.Unlock()
+	x.publishReplacement(parts, written)
 	for i := range parts {
 		_ = x.o.files.remove(parts[i].name) // what remains is removed at the next start
 	}
 	return nil
+}
+
+func (x *Index) publishReplacement(parts []part, written *segment) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	next := x.withReplacement(parts, written) // more documents can have died since the manifest was made
+	x.publish(next)
+	x.o.Maintenance.merge(x, x.mergeAt(next))
 }
 
 // withReplacement returns a copy of the current snapshot in which written replaces parts. The caller holds x.mu.
