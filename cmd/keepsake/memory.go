@@ -1,63 +1,211 @@
 package main
 
 import (
-	"bytes"
-	"math"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
-	"path"
-	"runtime/debug"
-	"strconv"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
 )
 
-// limitMemory sets the garbage collector's memory limit from the control group of the process, so that it collects more
-// often before the kernel kills the process. GOMEMLIMIT takes precedence.
-func limitMemory(gomemlimit string) {
-	if gomemlimit != "" {
-		return
-	}
-	if limit, ok := groupMemory("/proc/self/cgroup", "/sys/fs/cgroup"); ok {
-		debug.SetMemoryLimit(limit / 100 * 75) // the rest is for SQLite's pages, index files and the kernel's buffers
-	}
+func memoriesCommand(st *stage) *cobra.Command {
+	return group("memories", "Export and import memories, and verify receipts of erasures",
+		memoriesExportCommand(st), memoriesImportCommand(st), memoriesVerifyReceiptCommand(st))
 }
 
-// groupMemory returns the smallest limit, in bytes, of the process' group and its parents; false if there is none.
-func groupMemory(self, root string) (int64, bool) {
-	text, err := os.ReadFile(self)
-	if err != nil {
-		return 0, false
+func memoriesExportCommand(st *stage) *cobra.Command {
+	var (
+		subject, out string
+		asJSON       bool
+	)
+	cmd := &cobra.Command{
+		Use: "export", Short: "Export a subject's memories as NDJSON", Args: noArguments,
+		Long: "Writes one memory per line with its earlier revisions, oldest first. `keepsake memories import` reads the file on this\n" +
+			"or another instance. The file is in the clear, only its owner can read it, and an existing file is not overwritten.",
+		Example: "  keepsake memories export --subject p-4711 --out p-4711.ndjson",
 	}
-	least := int64(math.MaxInt64)
-	for line := range bytes.Lines(text) {
-		fields := bytes.SplitN(bytes.TrimSpace(line), []byte(":"), 3)
-		if len(fields) != 3 {
-			continue
-		}
-		base, file := root, "memory.max"
-		switch {
-		case string(fields[0]) == "0": // version 2
-		case bytes.Contains(fields[1], []byte("memory")): // version 1
-			base, file = path.Join(root, "memory"), "memory.limit_in_bytes"
-		default:
-			continue
-		}
-		for dir := path.Join("/", string(fields[2])); ; dir = path.Dir(dir) {
-			if n, ok := readBytes(path.Join(base, dir, file)); ok {
-				least = min(least, n)
-			}
-			if dir == "/" {
-				break
-			}
-		}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&subject, "subject", "", "`ID` of the subject")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: standard output)")
+	if err := cmd.MarkFlagRequired("subject"); err != nil {
+		panic(err) // it is defined above
 	}
-	// In version 1, a number near the largest means "no limit".
-	return least, least < math.MaxInt64/2
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkExport("memories", out, asJSON); err != nil {
+			return err
+		}
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			return st.export("memories", out, asJSON, func(w *lineCounter) error {
+				person, err := c.Subject(cmd.Context(), subject)
+				if err != nil {
+					return err
+				}
+				if person.Memories > 0 {
+					defer st.exportBar(w, person.Memories, asJSON)()
+				}
+				return c.ExportSubject(cmd.Context(), subject, w)
+			})
+		})
+	}
+	return cmd
 }
 
-func readBytes(path string) (int64, bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
+// export lets write fill out with lines and prints how many there are. noun is what a line contains.
+func (st *stage) export(noun, out string, asJSON bool, write func(w *lineCounter) error) error {
+	lines, err := st.exportLines(out, write)
+	switch {
+	case err != nil:
+		return fmt.Errorf("export: %w", err)
+	case toStdout(out):
+	case asJSON:
+		return st.printJSON(map[string]any{"file": out, noun: lines})
+	default:
+		fmt.Fprintf(st.out, "Exported %d %s to %s.\n", lines, noun, out)
 	}
-	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	return n, err == nil
+	return nil
+}
+
+func toStdout(out string) bool { return out == "" || out == "-" }
+
+// checkExport returns an error if --json and the lines would be mixed.
+func checkExport(noun, out string, asJSON bool) error {
+	if asJSON && toStdout(out) {
+		return usageError("--json needs --out: without it, standard output receives the " + noun)
+	}
+	return nil
+}
+
+// exportBar draws a progress bar for the lines that w writes, unless the output is for machines. A size of -1 means unknown.
+func (st *stage) exportBar(w *lineCounter, size int64, asJSON bool) (done func()) {
+	if asJSON || !st.errTTY {
+		return func() {}
+	}
+	bar := progressbar.NewOptions64(size, progressbar.OptionSetWriter(st.err), progressbar.OptionSetDescription("exporting"),
+		progressbar.OptionShowCount(), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish())
+	w.progress = func(lines int64) { // errors of drawing are ignored
+		if size >= 0 {
+			lines = min(lines, size)
+		}
+		_ = bar.Set64(lines)
+	}
+	return func() { _ = bar.Close() }
+}
+
+// exportLines lets write fill a new file, or standard output if out is empty or "-", and returns the number of lines. The file
+// appears under its name when it is complete, so that half an export looks like none.
+func (st *stage) exportLines(out string, write func(w *lineCounter) error) (lines int64, err error) {
+	counted := &lineCounter{w: st.out}
+	if toStdout(out) {
+		err := write(counted)
+		return counted.lines, err
+	}
+	if _, err := os.Lstat(out); err == nil {
+		return 0, fmt.Errorf("%s %w", out, errWouldOverwrite)
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*") // mode 0600
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	counted.w = f
+	if err := errors.Join(write(counted), f.Sync(), f.Close()); err != nil {
+		return counted.lines, err
+	}
+	return counted.lines, publish(f.Name(), out, os.Link)
+}
+
+// publish gives a complete file its name, unless there is a file of that name. link is os.Link, which some file systems lack;
+// there, an empty file takes the name first, so that two exports cannot both have it, and is then replaced.
+func publish(written, out string, link func(written, out string) error) error {
+	err := link(written, out)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		var taken *os.File
+		if taken, err = os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			err = errors.Join(taken.Close(), os.Rename(written, out))
+			if err != nil {
+				err = errors.Join(err, os.Remove(out))
+			}
+		}
+	}
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s %w", out, errWouldOverwrite)
+	}
+	return err
+}
+
+// lineCounter counts the lines that are written through it.
+type lineCounter struct {
+	w        io.Writer
+	lines    int64
+	progress func(lines int64)
+}
+
+func (l *lineCounter) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p)
+	for _, b := range p[:n] {
+		if b == '\n' {
+			l.lines++
+		}
+	}
+	if l.progress != nil {
+		l.progress(l.lines)
+	}
+	return n, err
+}
+
+func memoriesImportCommand(st *stage) *cobra.Command {
+	var (
+		in     string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use: "import", Short: "Import memories from NDJSON", Args: noArguments,
+		Long: "Imports what `keepsake memories export` writes, or one {\"subjectId\",\"text\",…} per line as in the API. A memory whose ID\n" +
+			"exists is replaced; an erased ID is refused. A line that is refused does not stop the others, but the exit code is 1.\n" +
+			"Nested metadata is flattened: {\"a\":{\"b\":1}} becomes {\"a.b\":1}, and a list becomes its JSON text.",
+		Example: "  keepsake memories import --in p-4711.ndjson",
+	}
+	t := targetFlags(st, cmd)
+	cmd.Flags().StringVar(&in, "in", "", "`FILE` to read; - for standard input")
+	if err := cmd.MarkFlagRequired("in"); err != nil {
+		panic(err) // it is defined above
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		file, size, err := st.openInput(in)
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer file.Close()
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			outcome, err := st.importMemories(cmd.Context(), c, newFlattener(file), size, !asJSON && st.errTTY)
+			if asJSON {
+				if err := st.printJSON(outcome); err != nil {
+					return err
+				}
+			} else if err == nil || outcome.Received > 0 {
+				st.printMemoryImport(outcome)
+			}
+			return refusedLines(err, &outcome.Import)
+		})
+	}
+	return cmd
+}
+
+func (st *stage) importMemories(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.MemoryImport, error) {
+	progress, done := st.importBar(size, draw)
+	defer done()
+	return c.ImportMemories(ctx, in, progress)
+}
+
+func (st *stage) printMemoryImport(i *client.MemoryImport) {
+	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d unchanged, %d refused\n", i.Received, i.Created, i.Replaced, i.Unchanged, i.Failed)
+	st.printLineErrors(i.Errors)
 }
