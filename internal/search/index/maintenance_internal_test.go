@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -290,6 +291,36 @@ func TestChangesAreRefusedWhileFlushesFail(t *testing.T) {
 		t.Errorf("afterwards the size is %+v", size)
 	}
 	noError(t, x.Close())
+}
+
+// Nothing keeps an index that is closed, also if it is closed during a flush.
+func TestClosedIndexesAreForgotten(t *testing.T) {
+	t.Parallel()
+	m := NewMaintenance(slog.New(slog.DiscardHandler))
+	f := &watchedFiles{files: newFolder(t.TempDir() + "/index"), before: func() error { return nil }}
+	x, err := Open("", Options{Maintenance: m, SmallBytes: 1, files: f})
+	noError(t, err)
+	closed := make(chan struct{})
+	for i := range tierAtRest {
+		noError(t, x.Apply([]Change{{Number: int64(i + 1), ID: fmt.Sprint(i), Document: &Document{Text: "stone"}}}))
+		if i == tierAtRest-1 {
+			creates := 0
+			f.before = func() error {
+				if creates++; creates == 2 { // the manifest, so the flush cannot end early any more
+					go func() { x.Abandon(); close(closed) }()
+					for !x.closing.Load() {
+						runtime.Gosched()
+					}
+				}
+				return nil
+			}
+		}
+		noError(t, x.Flush())
+	}
+	<-closed
+	if n := len(m.dirty) + len(m.since) + len(m.memory) + len(m.aging); n != 0 {
+		t.Errorf("a closed index is kept: %v, %v, %v, %v", m.dirty, m.since, m.memory, m.aging)
+	}
 }
 
 // A document that is deleted while files are merged leaves the files in time, at whichever moment of the merge it is deleted.
