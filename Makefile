@@ -7,7 +7,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build
+.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -79,3 +79,7 @@ vectors:
 VERSION ?= $(shell git describe --tags --always --dirty)
 build: vectors
 	$(GO) build -trimpath -ldflags='-s -w -X main.release=$(VERSION)' -o bin/keepsake ./cmd/keepsake
+
+# bin/NOTICES: the licenses of all that the binary contains.
+notices: build
+	$(GO) run ./deploy/notices bin/keepsake bin/NOTICES

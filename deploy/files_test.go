@@ -151,6 +151,20 @@ func TestProbesReachTheContainers(t *testing.T) {
 	}
 }
 
+// TestTheImageHasTheLicenses checks that the image has the notices of the program that it runs.
+func TestTheImageHasTheLicenses(t *testing.T) {
+	t.Parallel()
+	dockerfile := read(t, "Dockerfile")
+	for _, line := range []string{
+		"\nRUN CGO_ENABLED=0 go run ./deploy/notices /out/keepsake /out/NOTICES\n",
+		"\nCOPY --from=build /out/NOTICES /usr/share/licenses/keepsake/NOTICES\n",
+	} {
+		if !strings.Contains(dockerfile, line) {
+			t.Errorf("the Dockerfile lacks %q", line)
+		}
+	}
+}
+
 func asMap(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
