@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Patience is how long a piece of background work waits for tasks.
+// Patience is the longest time that a piece of background work waits until no task has a slot. 50 ms is longer than ordinary
+// searches take, and an import still makes progress if the searches never pause.
 const Patience = 50 * time.Millisecond
 
 // Background runs a piece of work that no client waits for, such as a part of an import: at most as many pieces at once as

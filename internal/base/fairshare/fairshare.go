@@ -17,19 +17,23 @@ import (
 	"time"
 )
 
-// Block is how many steps a task takes between two checks of its context. A step is a small piece of work, at most about
-// 100 ns: a posting that is read, two positions that are compared, a few characters that are scanned.
+// Block is the number of steps between two checks of a task: is its context over, and must it hand over its slot? A step is a
+// small piece of work of at most about 100 ns, such as reading a posting, so a block of 1,024 takes about 0.1 ms. That is how
+// long another workspace waits for one block, and checks cost little compared with it.
 const Block = 1024
 
-// Free is how many blocks a task takes without a slot. Many searches are shorter. While workspaces compete, this is only for
-// a task that begins when its workspace has no other: the free blocks of twenty tasks would delay the others by milliseconds.
+// Free is the number of blocks that a task can take before it needs a slot. Many searches end within 4 blocks and so never
+// wait. While workspaces compete, a task gets them only if its workspace has no other task: the free blocks of twenty tasks of
+// one workspace would delay the others by milliseconds.
 const Free = 4
 
-// competing is how long workspaces compete after tasks of two of them have run at the same time.
+// competing is how long workspaces count as competing after a task last began while another workspace had one. One second
+// spans the short pauses between the searches of a workspace, so that Free keeps its limit during them.
 const competing = time.Second
 
-// Credit is how many blocks a workspace can use before those that run already get a slot again, so that a search of a
-// workspace without other tasks mostly waits for one block of the others.
+// Credit is the number of blocks by which a workspace without tasks starts ahead of the running workspace that has used least.
+// Until it has used them, its tasks get slots first. An ordinary search takes about 10 blocks, so with 16 it mostly
+// waits for one block of the others and not for one before each of its own.
 const Credit = 16
 
 // Scheduler owns the slots. It is safe for concurrent use. The nil Scheduler never makes a task wait.
@@ -37,11 +41,11 @@ type Scheduler struct {
 	waiting atomic.Int64 // tasks that wait for a slot
 
 	mu       sync.Mutex // for the rest
-	free     int        // slots; none is free while a task waits
-	shares   []*share   // of the workspaces that have tasks
-	competed time.Time  // when workspaces last competed
+	free     int        // slots that no task has; 0 while a task waits
+	shares   []*share   // one for each workspace that has tasks
+	competed time.Time  // when a task last began while another workspace had one
 
-	slots      int
+	slots      int             // how many there are
 	background chan struct{}   // has a value for each piece of background work
 	idle       []chan struct{} // closed when no task has a slot
 }
@@ -50,7 +54,7 @@ type Scheduler struct {
 type share struct {
 	workspace string
 	tasks     int
-	used      atomic.Int64 // blocks; only the difference to other shares matters
+	used      atomic.Int64 // blocks it has taken; only the difference to other shares matters
 	queue     []*waiter
 }
 

@@ -57,7 +57,7 @@
 //		ETag   string   `header:"ETag"`                     // sent where not empty
 //		Loc    string   `header:"Location"`                 // below the version: /notes/n1
 //		Body   noteView                                     // no Body: 204
-//		Lines  endpoint.Sequence[noteView]                  // optional: where set, sent in place of Body, one a line (see Accept); may be all there is
+//		Lines  endpoint.Sequence[noteView]                  // optional: if set, sent in place of Body, one a line (see Accept); Body can be missing
 //		CSV    []byte                                       // optional: a table, sent in place of Body unless it is nil
 //		Raw    []byte `media:"text/plain"`                  // in place of Body: a body that the operation encodes itself; JSON without media
 //	}
@@ -117,64 +117,76 @@ const (
 	NoCredential Credentials = 0
 )
 
-// Class limits the time and the size of a request (docs/architecture.md).
+// Class limits how long a request can take and how large its body can be (docs/architecture.md).
 type Class uint8
 
 // The classes.
 const (
 	Small  Class = iota // 10 s, 1 MiB
-	Batch               // 60 s, 8 MiB
-	Stream              // deadlines renewed by progress, 64 MiB
+	Batch               // 60 s, 8 MiB: lists of items
+	Stream              // 64 MiB; the deadline moves while data keeps moving
 )
 
-// Operation is a declaration. Path is below /api/v{n} if Since is set, else absolute. See Mount for other surfaces.
+// Operation is a declaration. Fields without a comment that says so can stay zero. Mount describes other surfaces than the API.
 type Operation struct {
-	ID          string // unique in a version, camelCase: createAPIKey
-	Method      string
-	Path        string // /documents/{id}
-	Since       int    // first API version that has it; 0: unversioned, Path is absolute
-	Until       int    // last API version that has it; 0: not removed
-	Summary     string
+	ID          string // required, camelCase, unique in an API version: createAPIKey
+	Method      string // required
+	Path        string // required: below /api/v{n}, such as /documents/{id}; absolute if Since is 0
+	Since       int    // first API version with the operation; 0: it belongs to no version
+	Until       int    // last API version with the operation; 0: it has not been removed
+	Summary     string // required
 	Description string
-	Tag         string      // resource it belongs to
-	Credentials Credentials // required: NoCredential for none
-	Scope       auth.Scopes // required of the credential; auth.None for any
-	Operator    bool        // only for credentials of the operator workspace
-	Class       Class
-	MaxBody     int64    // of a body, in bytes, if the limit is not that of the class
-	Status      int      // of success: 200, 201, 204
-	Media       string   // of a request body that is not JSON: application/x-ndjson
-	Lines       []string // of an example of a body in lines: JSON objects
-	Errors      []string // codes in addition to those of every operation
-	Idempotent  bool     // a POST with an effect: Idempotency-Key is supported (see Harmless)
-	InParts     bool     // Idempotent, but committed in parts, so that repeating it must be harmless (a Stream always is)
-	Uncharged   bool     // not charged to any limit
-	SignIn      bool     // authenticates its caller itself (Request.SignedIn), and accepts no credential
-	Judging     bool     // judges a credential for another service (Request.Judge), and accepts none for itself
+	Tag         string // required: the resource in the OpenAPI document
+
+	Credentials Credentials // kinds of credentials that are accepted; NoCredential if none is required
+	Scope       auth.Scopes // what the credential must allow; auth.None: any valid credential
+	Operator    bool        // only credentials of the operator workspace are accepted
+
+	Class   Class    // limits of time and size
+	MaxBody int64    // largest body in bytes; 0: that of Class
+	Media   string   // media type of the request body; empty: JSON
+	Lines   []string // example of a request body in lines: one JSON object each
+	Status  int      // required: status of success, such as 200, 201 or 204
+	Errors  []string // error codes beside those that every operation can return
+
+	// Idempotent means that the operation accepts an Idempotency-Key: a repeated request gets the stored response and has no
+	// second effect. Only a POST can be Idempotent. An input can implement Harmless.
+	Idempotent bool
+	// InParts means that an Idempotent operation commits in several transactions. If a request was cut off, a repeated one
+	// runs from the beginning, so it must be harmless to repeat a part that is already committed. A Stream always works this way.
+	InParts bool
 	// WithoutStorage means that an Idempotent operation also works while the store accepts no writes. The response is then
 	// not stored, and a repeated request runs again.
 	WithoutStorage bool
-	Probe          bool // on the backend listener, never needs the backend secret
-	Vital          bool // uses reserved capacity when the instance is overloaded: health, administration
-	Calls          bool // runs other operations (Request.Call)
+	// Again runs before a stored response is sent again, because showing it can require an entry in the audit log. An error
+	// refuses the request. Can be nil.
+	Again func(ctx context.Context, body []byte) error
+
+	Uncharged bool // requests count towards no rate limit and no quota
+	Vital     bool // for health and administration: can use the capacity that an overloaded instance reserves for them
+	Probe     bool // on the backend listener: needs no backend secret even if the others do
+	Calls     bool // its function calls other operations (Request.Call)
+	// SignIn means that the function authenticates the caller, by a password for example, and then calls Request.SignedIn.
+	// Credentials must be NoCredential.
+	SignIn bool
+	// Judging means that the function checks a credential for another service (Request.Judge) and charges its owner.
+	// Credentials must be NoCredential, and Uncharged true.
+	Judging bool
 	// CheckOrigin refuses requests from web pages, except those of configured origins and of the instance itself. A page that
 	// makes its name resolve to this machine could otherwise reach an instance that only listens here.
 	CheckOrigin bool
-	// TrailingSlash means that the path with a slash at its end is the same path. Otherwise it is another one.
+	// TrailingSlash also serves the path with a slash at its end. Otherwise that is another path.
 	TrailingSlash bool
-	Metadata      string // path of a document that says how to get credentials (RFC 9728), for responses without one; can be empty
+	// Metadata is the path of a document that says how to get credentials (RFC 9728). A refusal names it in WWW-Authenticate.
+	Metadata string
 
-	mounted bool // by Mount: Path is absolute although the operation has versions
+	mounted bool // Mount made Path absolute, although Since is set
 	input   *input
 	output  *output
-	newIn   func() any
-	ready   func(ctx context.Context, in any) error // can be nil
-	refused func(ctx context.Context, in any) error // can be nil
+	newIn   func() any                              // returns an empty input
+	ready   func(ctx context.Context, in any) error // prepare of AddPrepared; can be nil
+	refused func(ctx context.Context, in any) error // refused of AddSignIn; can be nil
 	run     func(ctx context.Context, in any) (any, error)
-
-	// Again is called before a stored response is sent again, because showing it may have to be logged. An error refuses the
-	// request. Can be nil.
-	Again func(ctx context.Context, body []byte) error
 }
 
 // Harmless is implemented by the input of an Idempotent operation of which some requests have no effect. Their
