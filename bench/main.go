@@ -5,7 +5,8 @@
 //
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
-//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers, secrecy, forward, neighbour, flood
+//	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers,
+//	                          secrecy, forward, neighbour, flood
 package main
 
 import (

@@ -16,8 +16,9 @@ type Inquiry struct {
 
 // Verification is the result of verifying a key.
 type Verification struct {
-	Valid       bool           `json:"valid"`
-	Code        string         `json:"code"` // VALID, INVALID, EXPIRED, REVOKED, DISABLED, INSUFFICIENT_SCOPE, IP_NOT_ALLOWED, RATE_LIMITED, QUOTA_EXCEEDED
+	Valid bool `json:"valid"`
+	// Code is VALID, INVALID, EXPIRED, REVOKED, DISABLED, INSUFFICIENT_SCOPE, IP_NOT_ALLOWED, RATE_LIMITED or QUOTA_EXCEEDED.
+	Code        string         `json:"code"`
 	KeyID       *string        `json:"keyId"`
 	WorkspaceID *string        `json:"workspaceId"`
 	Name        *string        `json:"name"`

@@ -215,7 +215,8 @@ func requestChecks() []promise {
 					if slices.Contains(members, member) {
 						continue
 					}
-					// The unknown field is sent alone, so that nothing would change if it were accepted. It is refused before missing fields.
+					// The unknown field is sent alone, so that nothing would change if it were accepted. It is refused before
+					// missing fields.
 					c.call(op.method, path).json(fields{member: nil}).send().fails(400, "validation_error", member, "unknown")
 					tried++
 				}

@@ -35,7 +35,8 @@ type caller struct {
 	seen map[string][]int // operation id: statuses that were answered
 }
 
-// call sends a request for the operation at template, whose one parameter ({id}) is id, and gives the decoded body. Header is pairs.
+// call sends a request for the operation at template, whose one parameter ({id}) is id, and gives the decoded body. Header is
+// pairs.
 func (c *caller) call(want int, method, template, id, query, body string, header ...string) map[string]any {
 	c.t.Helper()
 	item := c.doc.Paths.Value(template)

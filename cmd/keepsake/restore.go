@@ -137,7 +137,8 @@ func readers(files []string, passphraseFile string) ([]age.Identity, error) {
 		}
 		more, err := age.ParseIdentities(strings.NewReader(text))
 		if err != nil {
-			return nil, usageError("--identity must be a file with one age identity (AGE-SECRET-KEY-1…) per line") // its own error could show a part of one
+			// The error of ParseIdentities could show a part of an identity.
+			return nil, usageError("--identity must be a file with one age identity (AGE-SECRET-KEY-1…) per line")
 		}
 		list = append(list, more...)
 	}

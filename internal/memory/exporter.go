@@ -12,8 +12,10 @@ import (
 
 // Portable is a memory with its history, as it is exported and imported.
 type Portable struct {
-	Memory  *Memory
-	History []*Memory // older revisions, oldest first; an import ignores what they share with Memory: ID, names, CreatedAt, CreatedBy, ImportedBy
+	Memory *Memory
+	// History has the older revisions, oldest first. An import ignores what they share with Memory: ID, names, CreatedAt,
+	// CreatedBy and ImportedBy.
+	History []*Memory
 }
 
 // Exporter exports the memories of a subject.

@@ -98,8 +98,8 @@ func (s *Sweeper) Sweep(ctx context.Context, begunBefore time.Time) error {
 	return errors.Join(errs...)
 }
 
-// expire erases what has expired, in one transaction for each subject, and reports it by one event for each workspace. An error does not stop it from erasing memories of
-// other subjects. It returns the errors of the last round.
+// expire erases what has expired, in one transaction for each subject, and reports it by one event for each workspace. An
+// error does not stop it from erasing memories of other subjects. It returns the errors of the last round.
 func (s *Sweeper) expire(ctx context.Context) error {
 	bulks := map[string]*event.Bulk{} // by workspace
 	defer func() {

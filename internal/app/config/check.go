@@ -19,7 +19,8 @@ import (
 	"keepsake/internal/govern/limit"
 )
 
-// check writes addresses in their normal form, and refuses what would only fail later, or would not fail and not do what was meant. Each mistake names its setting.
+// check writes addresses in their normal form, and refuses what would only fail later, or would not fail and not do what was
+// meant. Each mistake names its setting.
 func (c *Config) check() error {
 	wrong := func(setting, reason string, args ...any) error {
 		return &Error{Setting: setting, Reason: fmt.Sprintf(reason, args...)}

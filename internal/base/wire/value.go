@@ -46,7 +46,8 @@ func (o *Optional[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // truncated to milliseconds, so that it is stored exactly as it is returned later.
 type Time struct {
 	time.Time
-	// Chosen is whether a client chose the time, or it follows from one that a client chose. A whole second is then written without a fraction, as most clients write it.
+	// Chosen is whether a client chose the time, or it follows from one that a client chose. A whole second is then written
+	// without a fraction, as most clients write it.
 	Chosen bool
 }
 

@@ -10,7 +10,8 @@ import (
 	"keepsake/internal/base/problem"
 )
 
-// hashSemaphore limits concurrent password hashes, because each takes a core and 19 MiB. Others wait in a bounded queue. Addresses take turns, so an address with many requests delays each other address by only one.
+// hashSemaphore limits concurrent password hashes, because each takes a core and 19 MiB. Others wait in a bounded queue.
+// Addresses take turns, so an address with many requests delays each other address by only one.
 type hashSemaphore struct {
 	garbage    garbage
 	mu         sync.Mutex

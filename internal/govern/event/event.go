@@ -3,8 +3,9 @@
 //
 // An event holds IDs, numbers, times and fixed words. It never holds text that a client stored, and never the ID of a subject.
 //
-// A change and its events commit together: Outbox adds one delivery for each webhook that wants an event to the transaction of
-// the change. What one request does with many records is one event, also if it takes several transactions: see Bulk. A Deliverer sends them until the receiver accepts them, at least once and in no particular order.
+// A change and its events commit together: Outbox adds one delivery for each webhook that wants an event to the transaction
+// of the change. What one request does with many records is one event, also if it takes several transactions: see Bulk. A
+// Deliverer sends them until the receiver accepts them, at least once and in no particular order.
 package event
 
 import (

@@ -1,8 +1,8 @@
 // Package recall ranks the memories of one subject by a query.
 //
-// The ranking is in memory and deterministic. It compares words, and vectors of words that are in the program. It does not depend on the order in which memories were added, and
-// memories that a filter excludes affect no score. Weights lists the signals; docs/decisions/0023-recall-ranking.md says how
-// they were chosen.
+// The ranking is in memory and deterministic. It compares words, and vectors of words that are in the program. It does not
+// depend on the order in which memories were added, and memories that a filter excludes affect no score. Weights lists the
+// signals; docs/decisions/0023-recall-ranking.md says how they were chosen.
 //
 // Read adder.go (how a text is analyzed), index.go (what is stored), query.go (how a query is analyzed), search.go and score.go (how
 // a search scores), then the signals: words.go, english.go, related.go, lexicon.go (other languages), worth.go, meaning.go and date.go.

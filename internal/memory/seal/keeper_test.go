@@ -53,7 +53,8 @@ func TestNoFileHoldsSecretsUnderTheOldMasterKey(t *testing.T) {
 	t.Cleanup(func() { e.Close() })
 	v := newVaultOn(t, store.New(e))
 	v.Subjects = seal.NewSubjects(seal.SubjectsOptions{Store: v.store.SubjectKeys, Secrets: v.Secrets, Now: v.Now}) // no subject keys
-	for n := range 40 {                                                                                             // more than one database page
+	// More than one database page of secrets.
+	for n := range 40 {
 		if err := v.Secrets.Add(t.Context(), fmt.Sprintf("more/%d", n), v.mine); err != nil {
 			t.Fatal(err)
 		}

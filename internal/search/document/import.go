@@ -203,8 +203,8 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	return nil
 }
 
-// putLines stores and counts lines, and returns what it wrote. A line that the store refuses, because the workspace is full, does not affect the
-// others.
+// putLines stores and counts lines, and returns what it wrote. A line that the store refuses, because the workspace is full,
+// does not affect the others.
 func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (stored []*Document, err error) {
 	now, put := s.now(), Put{Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 	writes := make([]Write, 0, len(lines))

@@ -90,7 +90,8 @@ func testDocument(t *testing.T, setup setup) {
 		}
 		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("d"), document.Put{Max: new(int64(1))}) // replacing adds none
 		noError(t, err)
-		_, err = s.Documents.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true}) // another workspace's documents do not count
+		// Another workspace's documents do not count.
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true})
 		noError(t, err)
 		wantChange(t, s, "wsp_a", 2)
 		noError(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", nil))

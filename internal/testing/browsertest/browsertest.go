@@ -389,7 +389,8 @@ func (tab *Tab) Foreign(origin string) []string {
 	defer tab.mu.Unlock()
 	var list []string
 	for _, url := range tab.requests {
-		if !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "data:") { // the icon of a date field
+		// The icon of a date field has a data URL.
+		if !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "about:") && !strings.HasPrefix(url, "data:") {
 			list = append(list, url)
 		}
 	}

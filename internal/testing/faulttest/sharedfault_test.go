@@ -338,7 +338,8 @@ func (r *strikeRound) goesOn() {
 		if a := s.ask(r.t.Context(), r.f.key, http.MethodPut, "/api/v1/documents/"+name, document(0, name)); a.status != http.StatusCreated {
 			r.t.Errorf("the process that is left: %d %s", a.status, a.text)
 		}
-		if status, degraded := s.readiness(); status != "ready" && !slices.Contains([]string{"limits", "redis", "limits, redis"}, degraded) { // Redis may be slow beside other tests
+		// Redis can be slow beside other tests.
+		if status, degraded := s.readiness(); status != "ready" && !slices.Contains([]string{"limits", "redis", "limits, redis"}, degraded) {
 			r.t.Errorf("the process that is left says %s %s", status, degraded)
 		}
 	}

@@ -159,8 +159,8 @@ func (op *Operation) mustNamePathParams() {
 // Operations lists all operations in the order in which they were added. The caller must not change them.
 func (r *Registry) Operations() []*Operation { return r.operations }
 
-// At lists the operations of API version n, below /api/v{n} or mounted: its own and those it inherits. If a method and path is declared
-// more than once, the newest declaration up to n applies.
+// At lists the operations of API version n, below /api/v{n} or mounted: its own and those it inherits. If a method and path
+// is declared more than once, the newest declaration up to n applies.
 func (r *Registry) At(n int) []*Operation {
 	newest := map[string]*Operation{}
 	for _, op := range r.operations {
