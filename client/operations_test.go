@@ -285,8 +285,9 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 		for method, op := range methods {
 			if sent[op.ID] == nil {
 				if uncalled[op.ID] == "" {
-					t.Errorf("no method of the client calls %s %s; add one to client/<noun>.go, such as\n\t// %s …\n\tfunc (c *Client) %[3]s(ctx context.Context) (out %[3]sResult, err error) {\n\t\treturn out, c.%s(ctx, %[2]q, nil, &out)\n\t}\nor say in uncalled (client/operations_test.go) why it needs none: %[5]q: \"…\",",
-						strings.ToUpper(method), path, strings.ToUpper(op.ID[:1])+op.ID[1:], method, op.ID)
+					t.Errorf("no method of the client calls %s %s, with the parameters %q; add one to client/ in the file of its noun, in the manner of its neighbours: "+
+						"func (c *Client) %s(ctx context.Context, …) (*…, error); or say in uncalled (client/operations_test.go) why it needs none: %q: \"…\",",
+						strings.ToUpper(method), path, api.parameters(op), strings.ToUpper(op.ID[:1])+op.ID[1:], op.ID)
 				}
 				continue
 			}

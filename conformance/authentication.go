@@ -201,8 +201,10 @@ func scopeChecks() []promise {
 			}
 			for _, op := range c.operations() {
 				if strings.HasPrefix(op.path, "/api/v1/") && !slices.Contains(open, op.path) && !matchesOne(tried, op) {
-					c.broken("%s %s is in the API's description and not in this suite's table of scopes; add it with its scope to endpointsByScope (conformance/authentication.go):\n\t{scope: \"…\", call: func() *call { return c.%s(%q) }},",
-						op.method, op.path, strings.ToLower(op.method), op.path)
+					scope, _ := op.operation["x-required-scope"].(string)
+					c.broken("%s %s is in the API's description and not in this suite's table of scopes; add it with the scope that docs/spec promises, "+
+						"which the description calls %[3]q, to endpointsByScope (conformance/authentication.go):\n\t{scope: %[3]q, call: func() *call { return c.%[4]s(%[2]q) }},",
+						op.method, op.path, scope, strings.ToLower(op.method))
 				}
 			}
 		}},
