@@ -98,7 +98,12 @@ func TestASequenceThatFailsEndsWithItsError(t *testing.T) {
 	t.Parallel()
 	r := inPieces(func() *sequenceOut {
 		return &sequenceOut{sequenceBody{Items: func(yield func(*noteView, error) bool) {
-			_ = yield(&noteView{ID: "a"}, nil) && yield(nil, errNumbers)
+			for range 10_000 { // more than any buffer of the encoder
+				if !yield(&noteView{ID: strings.Repeat("a", 100)}, nil) {
+					return
+				}
+			}
+			_ = yield(nil, errNumbers)
 		}}}
 	})
 	op := operation(t, r, "sequence")
