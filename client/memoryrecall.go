@@ -76,7 +76,7 @@ type ContextQuery struct {
 type PackedContext struct {
 	Text      string   `json:"text"`
 	MemoryIDs []string `json:"memoryIds"`
-	Tokens    int      `json:"tokens"` // an estimate, rather too high than too low
+	Tokens    int      `json:"tokens"` // an estimate, usually higher than what a model counts
 	Parts     struct {
 		Pinned   []string `json:"pinned"`
 		Recalled []string `json:"recalled"`

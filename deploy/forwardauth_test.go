@@ -114,7 +114,7 @@ func TestForwardAuthBehindNginx(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "runs nginx, a service and the program")
 	b := newProtected(t, func(t *testing.T, b *protected) *exec.Cmd {
-		return nginx(t, b.adapt("nginx.conf", "listen 8080;", "listen "+b.address+";"))
+		return nginx(t, b.adapt("nginx.conf", "listen 8000;", "listen "+b.address+";"))
 	})
 	b.judges()
 	b.want(answer{"GET", "/.keepsake", b.reader, nil}, http.StatusNotFound, "") // only nginx itself can ask
@@ -126,7 +126,7 @@ func TestForwardAuthBehindCaddy(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "runs Caddy, a service and the program")
 	b := newProtected(t, func(t *testing.T, b *protected) *exec.Cmd {
-		return caddy(t, b.adapt("Caddyfile", "\n:8080 {", "\nhttp://"+b.address+" {"))
+		return caddy(t, b.adapt("Caddyfile", "\n:8000 {", "\nhttp://"+b.address+" {"))
 	})
 	b.judges()
 	b.process.Stop()

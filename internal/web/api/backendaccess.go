@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/apikey"
 	"keepsake/internal/web/endpoint"
 )
 
 // BackendAccess decides who can use the backend listener. Callers show that they belong to the operator with a shared secret in
-// the header X-Keepsake-Backend.
+// the header X-Keepsake-Backend or, for programs that send no header of their own choice, as a bearer token.
 type BackendAccess struct {
 	hash     [sha256.Size]byte // of the secret
 	required bool
@@ -37,9 +38,9 @@ const backendHeader = "X-Keepsake-Backend"
 
 var (
 	errMissingBackendSecret = problem.New(problem.Unauthenticated, problem.CodeMissingCredentials,
-		"Send the backend secret in the header X-Keepsake-Backend.")
+		"Send the backend secret in the header X-Keepsake-Backend, or as a bearer token.")
 	errWrongBackendSecret = problem.New(problem.Unauthenticated, problem.CodeInvalidCredentials,
-		"The backend secret in the header X-Keepsake-Backend is wrong.")
+		"The backend secret is wrong.")
 )
 
 // checkBackend returns why the backend listener refuses a request, or nil. A wrong secret is refused even if the operation needs
@@ -50,7 +51,11 @@ func (x *routed) checkBackend(op *endpoint.Operation) *problem.Problem {
 		return nil
 	}
 	if !op.Probe {
-		switch sent := x.r.Header[backendHeader]; {
+		sent := x.r.Header[backendHeader]
+		if token, ok := x.secretAsBearer(op); ok && len(sent) == 0 {
+			sent = []string{token}
+		}
+		switch {
 		case len(sent) == 0 || len(sent) == 1 && sent[0] == "":
 			if access.required {
 				return errMissingBackendSecret
@@ -66,6 +71,16 @@ func (x *routed) checkBackend(op *endpoint.Operation) *problem.Problem {
 		return errBackendHost
 	}
 	return nil
+}
+
+// secretAsBearer returns a bearer token that stands for the backend secret. It does so only for an operation that takes no bearer
+// token itself, and only if the request has no API key; what looks like an API key is one that was sent in the wrong header.
+func (x *routed) secretAsBearer(op *endpoint.Operation) (string, bool) {
+	if sent := x.r.Header["Authorization"]; !op.Judging && op.Credentials&endpoint.Bearer == 0 && len(sent) == 1 && len(x.r.Header["X-Api-Key"]) == 0 {
+		token, ok := bearerToken(sent[0])
+		return token, ok && !apikey.LooksLike(token)
+	}
+	return "", false
 }
 
 var errBackendHost = problem.New(problem.Forbidden, problem.CodeOriginNotAllowed,

@@ -124,7 +124,13 @@ func TestBackendSecretOpensTheListener(t *testing.T) {
 			{"/manage", 200, "", []string{"X-API-Key", key, header, secret}},
 			{"/manage", 403, "insufficient_scope", []string{"X-API-Key", weak, header, secret}},
 			{"/manage", 401, "invalid_api_key", []string{"X-API-Key", "kpsk_nonsense", header, secret}},
-			{"/manage", 401, "missing_credentials", []string{"Authorization", "Bearer " + secret}},
+			{"/manage", 200, "", []string{"Authorization", "Bearer " + secret}},
+			{"/open", 200, "", []string{"Authorization", "bearer " + secret}},
+			{"/open", 401, "invalid_credentials", []string{"Authorization", "Bearer wrong"}},
+			{"/open", 401, "invalid_credentials", []string{header, "wrong", "Authorization", "Bearer " + secret}},
+			{"/open", without, code, []string{"Authorization", "Basic " + secret}},
+			{"/open", without, code, []string{"Authorization", "Bearer kpsk_nonsense"}},
+			{"/livez", 200, "", []string{"Authorization", "Bearer wrong"}},
 			{"/nothing", 404, "not_found", nil},
 		} {
 			got := send(c.path, c.headers...)

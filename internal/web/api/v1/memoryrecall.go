@@ -176,7 +176,7 @@ type packedContext struct {
 	Body struct {
 		Text      string         `json:"text"`
 		MemoryIDs []string       `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
-		Tokens    int            `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is rather too high than too low."`
+		Tokens    int            `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is usually higher than what a model counts."`
 		Parts     contextParts   `json:"parts"`
 		Cut       []string       `json:"cut" doc:"The IDs of those memories of which the text has only the beginning. GET /memories/{id} returns them whole."`
 		Omitted   contextOmitted `json:"omitted"`
