@@ -98,7 +98,7 @@ func bareRow(i, subjects int64) *memory.Row {
 	now := time.Now()
 	row := &memory.Row{
 		ID: fmt.Sprint("mem_", i), Generation: 1, Kind: memory.Turn, At: now, CreatedAt: now, UpdatedAt: now, Size: 100, Revision: 1, Change: i,
-		Sealed: make([]byte, 400), Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
+		Sealed: make([]byte, 400), OwnKey: make([]byte, 32), Agent: memory.Hash{2}, Session: memory.Hash{byte(i % 50)},
 	}
 	mixed := func(n int64) uint64 { return uint64(n+1) * 0x9e3779b97f4a7c15 }
 	binary.BigEndian.PutUint64(row.DedupHash[:], mixed(i))
