@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,21 +57,8 @@ func printUsage(w io.Writer, cmd *cobra.Command) error {
 			}
 		}
 	}
-	own, where := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, ok := f.Annotations[connection]; ok {
-			where.AddFlag(f)
-		} else {
-			own.AddFlag(f)
-		}
-	})
-	for _, group := range []struct {
-		title string
-		flags *pflag.FlagSet
-	}{{"Flags", own}, {"Connection flags", where}} {
-		if group.flags.HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsages())
-		}
+	for _, group := range flagGroups(cmd) {
+		fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsages())
 	}
 	if topics := topicsOf(cmd); len(topics) > 0 {
 		fmt.Fprintln(w, "\nHelp topics:")
@@ -82,6 +70,25 @@ func printUsage(w io.Writer, cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\nRun '%s COMMAND --help' for more about a command.\n", cmd.CommandPath())
 	}
 	return nil
+}
+
+// flagGroup is a part of the flags of a command, under a title.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// flagGroups returns the visible flags of a command: its own, and those that say where it works.
+func flagGroups(cmd *cobra.Command) []flagGroup {
+	own, where := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := f.Annotations[connection]; ok {
+			where.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	})
+	return slices.DeleteFunc([]flagGroup{{"Flags", own}, {"Connection flags", where}}, func(g flagGroup) bool { return !g.flags.HasAvailableFlags() })
 }
 
 // isGroup reports whether a command only contains others: its only flag is --help.

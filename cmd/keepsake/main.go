@@ -119,16 +119,16 @@ func rootCommand(st *stage) *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd.OutOrStderr(), cmd) })
 	root.AddCommand(
 		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), searchCommand(st), memoriesCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), usageCommand(st), auditCommand(st), webhooksCommand(st), mcpCommand(st),
 		backupCommand(st), restoreCommand(st), migrateCommand(st),
-		doctorCommand(st), openapiCommand(st), conformanceCommand(st), benchCommand(st), versionCommand(st),
+		doctorCommand(st), openapiCommand(st), conformanceCommand(st), benchCommand(st), manCommand(st), versionCommand(st),
 		settingsTopic(),
 	)
+	addCompletion(st, root)
 	return root
 }
 
