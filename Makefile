@@ -7,7 +7,16 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Everything is built without cgo, like the program in the image.
 export CGO_ENABLED = 0
 
-.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices
+# `make module PATH=…` names a module path in the variable by which shells find programs, and make exports it. So the recipes
+# get the PATH that make was started with.
+ifeq ($(origin PATH),command line)
+MODULE_PATH := $(PATH)
+override PATH := $(shell given=$$PATH; PATH=/usr/bin:/bin; \
+	if [ -r /proc/$$PPID/environ ]; then tr '\0' '\n' < /proc/$$PPID/environ | sed -n 's/^PATH=//p'; else echo "$$given"; fi)
+export PATH MODULE_PATH
+endif
+
+.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices module
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -83,3 +92,7 @@ build: vectors
 # bin/NOTICES: the licenses of all that the binary contains.
 notices: build
 	$(GO) run ./deploy/notices bin/keepsake bin/NOTICES
+
+# Gives the project another module path, in every file that names its packages: make module PATH=example.com/you/keepsake
+module:
+	@$(GO) run ./deploy/module

@@ -56,7 +56,7 @@ func benchCommand(st *stage) *cobra.Command {
 		if o.Key == "" {
 			return usageError("bench needs an API key: --key or KEEPSAKE_KEY")
 		}
-		o.UserAgent = "keepsake/" + thisBuild().Version
+		o.UserAgent = thisBuild().agent()
 		return st.bench(cmd.Context(), o, asJSON)
 	}
 	return cmd

@@ -43,6 +43,9 @@ func thisBuild() build {
 	return b
 }
 
+// agent is what the commands send as User-Agent.
+func (b build) agent() string { return fmt.Sprintf("keepsake/%s", b.Version) }
+
 func versionCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

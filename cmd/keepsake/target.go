@@ -89,7 +89,7 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, follow := client.UserAgent("keepsake/"+thisBuild().Version), client.FollowVersions()
+	agent, follow := client.UserAgent(thisBuild().agent()), client.FollowVersions()
 	if address != "" {
 		if key != "" && inTheClear(address) {
 			fmt.Fprintln(t.st.err, "warning: the API key and all texts are sent to another machine unencrypted; use an https:// address")
