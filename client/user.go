@@ -70,6 +70,19 @@ func (c *Client) User(ctx context.Context, id string) (*User, error) {
 	return result[User](func(out any) error { return c.get(ctx, userPath(id), nil, out) })
 }
 
+// SetupLink is a link with which a user chooses a password, once. It is a path if the server does not know its public address.
+type SetupLink struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// CreateSetupLink creates a link with which a new user, or one who forgot the password, chooses a password.
+func (c *Client) CreateSetupLink(ctx context.Context, userID string) (*SetupLink, error) {
+	return result[SetupLink](func(out any) error {
+		return c.send(ctx, request{method: http.MethodPost, path: userPath(userID) + "/setup-link"}, nil, out)
+	})
+}
+
 // ListUsers reads one page of users, newest first.
 func (c *Client) ListUsers(ctx context.Context, q UserQuery) (*Page[User], error) {
 	values := url.Values{}

@@ -152,6 +152,7 @@ func (c *check) endpointsByScope() []endpoint {
 	}
 	return append(list, endpoint{scope: "admin", call: func() *call { return c.put("/api/v1/admin/tiers/nothing").json(fields{}) }},
 		endpoint{scope: "admin", call: func() *call { return c.delete(usersPath + "/" + unknownUser) }},
+		endpoint{scope: "admin", call: func() *call { return c.post(usersPath + "/" + unknownUser + "/setup-link") }},
 		endpoint{scope: "admin", call: func() *call { return c.delete(hooksPath + "/" + unknownHook) }})
 }
 

@@ -41,6 +41,9 @@ func (c *caller) callAdministration() {
 	c.call(409, "PATCH", user, adaID, "", `{"role":"viewer"}`)
 	c.call(412, "PATCH", user, adaID, "", `{"name":null}`, "If-Match", `"1"`)
 	bob := c.call(201, "POST", users, "", "", `{"email":"bob@example.org","name":"Bob"}`)
+	const setupLink = "/api/v1/admin/users/{id}/setup-link"
+	c.call(201, "POST", setupLink, bob["id"].(string), "", "")
+	c.call(404, "POST", setupLink, "nobody", "", "")
 	c.call(204, "DELETE", user, bob["id"].(string), "", "")
 
 	c.call(200, "GET", tiers, "", "?limit=2", "")

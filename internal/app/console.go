@@ -56,10 +56,15 @@ func (a *App) SetupLink(ctx context.Context) (string, error) {
 	if a.first == nil {
 		return "", nil
 	}
-	token, err := a.services.identity.logins.SetupToken(ctx, a.first.UserID)
+	token, _, err := a.services.identity.logins.SetupToken(ctx, a.first.UserID)
 	if err != nil {
 		return "", err
 	}
-	// Browsers do not send what follows the #, so the token is in no log of a proxy.
-	return strings.TrimSuffix(cmp.Or(a.cfg.PublicURL, a.PrimaryURL()), "/") + console.SetupPath + "#" + token, nil
+	return setupURL(cmp.Or(a.cfg.PublicURL, a.PrimaryURL()), token), nil
+}
+
+// setupURL returns the link of a setup token below an address, or without a host if the address is empty. Browsers do not send
+// what follows the #, so the token is in no log of a proxy.
+func setupURL(address, token string) string {
+	return strings.TrimSuffix(address, "/") + console.SetupPath + "#" + token
 }

@@ -36,6 +36,7 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddCacheStats(r, s.status.caches)
 	v1.AddAdminWorkspaces(r, s.identity.people, s.secrets.cursors)
 	v1.AddAdminUsers(r, s.identity.people, s.secrets.cursors)
+	v1.AddSetupLinks(r, s.identity.logins, s.identity.setupLink)
 	v1.AddAdminTiers(r, s.identity.people, s.secrets.cursors)
 	v1.AddLogin(r, s.identity.logins)
 	v1.AddProfile(r, s.identity.logins)

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"keepsake/internal/base/id"
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/audit"
+	"keepsake/internal/govern/auth"
 )
 
 // SetupLifetime is how long a setup token is valid.
@@ -28,27 +30,61 @@ const maxSetupToken = 512
 var errSetup = problem.New(problem.Unauthenticated, problem.CodeInvalidToken,
 	"This setup link is wrong, was used before, or has expired.")
 
-// SetupToken returns a token with which a person can set the password of a user who has never signed in. It is valid for
-// SetupLifetime, and until the user signs in or changes in any way: above all, until it is used.
+// SetupToken returns a token with which a person can set the password of a user, and when it expires: after SetupLifetime. It
+// works until then, or until the user signs in or changes in any way: above all, until it is used.
 //
 // The token is not stored. It contains the user, its end and a hash of the state of the user, signed with a secret that all
 // members share.
-func (s *LoginService) SetupToken(ctx context.Context, userID string) (string, error) {
-	now, err := s.common(ctx)
-	if err != nil {
-		return "", err
-	}
+func (s *LoginService) SetupToken(ctx context.Context, userID string) (string, time.Time, error) {
 	u, err := s.Store.User(ctx, AllWorkspaces, userID)
 	if err != nil {
-		return "", fmt.Errorf("read user %s: %w", userID, err)
+		return "", time.Time{}, fmt.Errorf("read user %s: %w", userID, err)
 	}
-	signed := u.ID + "." + strconv.FormatInt(now.Add(SetupLifetime).Unix(), 10) + "." + s.setupState(u)
-	return setupPrefix + signed + "." + s.setupHash("token", signed), nil
+	return s.setupToken(ctx, u)
+}
+
+// Invite returns a setup token for a user whom p administers, and when it expires. The user keeps password and sessions until
+// the token is used. Invite returns problem.Missing for a user whom p does not see, and a conflict for one who is disabled.
+func (s *LoginService) Invite(ctx context.Context, p *auth.Principal, userID string) (token string, expires time.Time, err error) {
+	if _, ok := id.Parse(id.User, userID); !ok {
+		return "", time.Time{}, problem.Missing()
+	}
+	err = s.Units.Run(ctx, func(ctx context.Context) error {
+		u, err := s.Store.User(ctx, visibilityOf(p), userID)
+		if err != nil {
+			return err
+		}
+		if u.Disabled {
+			return problem.Conflicts("The user is disabled. Enable the user before you create a setup link.")
+		}
+		if token, expires, err = s.setupToken(ctx, u); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, audit.Entry{Action: audit.SetupLinkCreated, WorkspaceID: u.WorkspaceID, Actor: p.Actor(), Target: u.ID})
+	})
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("create setup link: %w", err)
+	}
+	return token, expires, nil
+}
+
+func (s *LoginService) setupToken(ctx context.Context, u *User) (string, time.Time, error) {
+	now, err := s.common(ctx)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	expires := now.Add(SetupLifetime).Truncate(time.Second)
+	signed := u.ID + "." + strconv.FormatInt(expires.Unix(), 10) + "." + s.setupState(u)
+	return setupPrefix + signed + "." + s.setupHash("token", signed), expires, nil
 }
 
 // setupState returns a hash of what a setup token depends on.
 func (s *LoginService) setupState(u *User) string {
-	return s.setupHash("state", u.ID+"\x00"+u.PasswordHash+"\x00"+strconv.FormatInt(u.Revision, 10))
+	login := ""
+	if u.LastLoginAt != nil {
+		login = strconv.FormatInt(u.LastLoginAt.UnixMicro(), 10)
+	}
+	return s.setupHash("state", u.ID+"\x00"+u.PasswordHash+"\x00"+strconv.FormatInt(u.Revision, 10)+"\x00"+login)
 }
 
 func (s *LoginService) setupHash(purpose, text string) string {
@@ -79,7 +115,7 @@ func (s *LoginService) setupUser(ctx context.Context, token string) (*User, erro
 		return nil, errSetup
 	case err != nil:
 		return nil, fmt.Errorf("read user %s: %w", userID, err)
-	case u.Disabled || u.LastLoginAt != nil || !hmac.Equal([]byte(s.setupState(u)), []byte(state)):
+	case u.Disabled || !hmac.Equal([]byte(s.setupState(u)), []byte(state)):
 		return nil, errSetup
 	}
 	return u, nil

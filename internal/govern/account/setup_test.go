@@ -16,7 +16,7 @@ const chosen = "a password that a person chose"
 
 func setupToken(t *testing.T, o *office) string {
 	t.Helper()
-	token, err := o.SetupToken(t.Context(), o.user)
+	token, _, err := o.SetupToken(t.Context(), o.user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,4 +142,79 @@ func TestMembersSetUpAUserOnce(t *testing.T) {
 	if err != nil {
 		t.Errorf("the chosen password: %v", err)
 	}
+}
+
+func TestInviteHelpsAUserWhoForgotThePassword(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	u, err := o.Authenticate(t.Context(), email, password, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Start(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	token, expires, err := o.Invite(t.Context(), o.admin, o.user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lifetime := expires.Sub(o.now()); lifetime > account.SetupLifetime || lifetime <= account.SetupLifetime-time.Second {
+		t.Errorf("the token is valid for %v", lifetime)
+	}
+	if n := o.log.count(audit.SetupLinkCreated); n != 1 {
+		t.Errorf("the audit log has %d entries", n)
+	}
+	if _, err := o.SetUp(t.Context(), token, chosen, here); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Authenticate(t.Context(), email, chosen, here); err != nil {
+		t.Errorf("the chosen password: %v", err)
+	}
+	_, err = o.SetUp(t.Context(), token, "another password entirely", here)
+	wantCode(t, err, problem.CodeInvalidToken)
+}
+
+func TestInviteEndsWithALogin(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for range 2 { // the first login, and a later one
+		token, _, err := o.Invite(t.Context(), o.admin, o.user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.wait(time.Second)
+		u, err := o.Authenticate(t.Context(), email, password, here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Start(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		_, err = o.SetUp(t.Context(), token, chosen, here)
+		wantCode(t, err, problem.CodeInvalidToken)
+	}
+}
+
+func TestInviteRefusesUsersOfOthersAndDisabledOnes(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	stranger := *o.admin
+	stranger.WorkspaceID, stranger.Operator = "wsp_00000000000000000000000000", false
+	for _, id := range []string{o.user, "usr_00000000000000000000000000", "nobody"} {
+		_, _, err := o.Invite(t.Context(), &stranger, id)
+		wantCode(t, err, problem.CodeNotFound)
+	}
+	hashed, err := o.people.HashPassword(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := o.people.CreateUser(t.Context(), o.admin, account.NewUser{Email: "other@example.org", Role: account.RoleMember, Password: hashed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.people.ChangeUser(t.Context(), o.admin, other.ID, nil, account.UserChange{Disabled: new(true)}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = o.Invite(t.Context(), o.admin, other.ID)
+	wantCode(t, err, problem.CodeConflict)
 }

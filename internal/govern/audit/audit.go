@@ -25,10 +25,11 @@ const (
 	KeyRotationCompleted Action = "api_key.rotation_completed"
 	KeyRevoked           Action = "api_key.revoked"
 
-	UserCreated     Action = "user.created"
-	UserChanged     Action = "user.changed"
-	UserDeleted     Action = "user.deleted"
-	PasswordChanged Action = "user.password_changed"
+	UserCreated      Action = "user.created"
+	UserChanged      Action = "user.changed"
+	UserDeleted      Action = "user.deleted"
+	PasswordChanged  Action = "user.password_changed"
+	SetupLinkCreated Action = "user.setup_link_created"
 
 	SessionStarted       Action = "session.started"
 	SessionRefused       Action = "session.refused" // a sign-in that failed
