@@ -51,7 +51,7 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 }
 
 // SetupLink returns a link with which the first user can choose a password in the console: once, within
-// account.SetupLifetime, and only before the user has signed in. It is empty if New did no first start.
+// account.SetupLifetime, and until the user signs in. It is empty if New did no first start.
 func (a *App) SetupLink(ctx context.Context) (string, error) {
 	if a.first == nil {
 		return "", nil

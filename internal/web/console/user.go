@@ -212,6 +212,20 @@ func resetPassword(v *visit) response {
 	return show(passwordPage(userPassword{User: *changed, Text: password, Reset: true}))
 }
 
+// createSetupLink shows a link with which a user chooses a password.
+func createSetupLink(v *visit) response {
+	id := v.PathValue("id")
+	link, err := v.api().CreateSetupLink(v.Context(), id)
+	if err != nil {
+		return user(v, err, nil)
+	}
+	u, err := v.api().User(v.Context(), id)
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(setupLinkPage(*u, link.URL, link.ExpiresAt))
+}
+
 func deleteUserForm(v *visit) response {
 	u, err := v.api().User(v.Context(), v.PathValue("id"))
 	if err != nil {

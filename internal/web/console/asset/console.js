@@ -83,7 +83,13 @@
 		for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
 	}
 
+	// absoluteLinks completes links that are to be sent to others with the address that this browser uses.
+	function absoluteLinks(root) {
+		for (const link of root.querySelectorAll("[data-absolute]")) link.textContent = new URL(link.textContent.trim(), location.href).href;
+	}
+
 	function prepare(root) {
+		absoluteLinks(root);
 		localTimes(root);
 		addresses(root);
 		sortable(root);
