@@ -16,7 +16,7 @@ override PATH := $(shell given=$$PATH; PATH=/usr/bin:/bin; \
 export PATH MODULE_PATH
 endif
 
-.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices module
+.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices module release
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -96,3 +96,10 @@ notices: build
 # Gives the project another module path, in every file that names its packages: make module PATH=example.com/you/keepsake
 module:
 	@$(GO) run ./deploy/module
+
+# Everything that a release offers, in OUT; see docs/release.md. The version is the tag of this commit, or VERSION=0.1.0.
+# SIGN_KEY=FILE signs the checksums. PLATFORMS=linux/amd64 builds less.
+OUT ?= dist
+release: vectors
+	$(GO) run -C tools/release . -out '$(abspath $(OUT))' -sign-key '$(if $(SIGN_KEY),$(abspath $(SIGN_KEY)))' \
+		-platforms '$(PLATFORMS)' -version '$(if $(filter command line environment,$(origin VERSION)),$(VERSION))'

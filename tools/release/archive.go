@@ -1,0 +1,181 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aead.dev/minisign"
+)
+
+// program is a built binary and the licenses of what it contains.
+type program struct {
+	platform
+	binary  string // path
+	notices string // path
+}
+
+// file is an entry of an archive.
+type file struct {
+	name string // with slashes
+	mode int64
+	data []byte
+	dir  bool
+	user int // who owns it; 0 is root
+}
+
+// build builds the program as `make build` does.
+func (r *release) build(p platform, dir string) (program, error) {
+	fmt.Fprintf(os.Stderr, "building %s/%s\n", p.os, p.arch)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return program{}, err
+	}
+	built := program{platform: p, binary: filepath.Join(dir, "keepsake"), notices: filepath.Join(dir, "NOTICES")}
+	if p.os == "windows" {
+		built.binary += ".exe"
+	}
+	absolute, err := filepath.Abs(built.binary)
+	if err != nil {
+		return built, err
+	}
+	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS="}
+	_, err = command(r.root, env, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+r.version, "-o", absolute, "./cmd/keepsake")
+	if err != nil {
+		return built, err
+	}
+	notices, err := filepath.Abs(built.notices)
+	if err != nil {
+		return built, err
+	}
+	_, err = command(r.root, []string{"CGO_ENABLED=0"}, "go", "run", "./deploy/notices", absolute, notices)
+	return built, err
+}
+
+// name returns the name of a file of the release for a platform.
+func (r *release) name(p platform, end string) string {
+	return filepath.Join(r.out, fmt.Sprintf("keepsake_%s_%s_%s%s", r.version, p.os, p.arch, end))
+}
+
+// archive writes the program and its texts as a tar, or a zip for Windows.
+func (r *release) archive(p program) error {
+	var files []file
+	for _, f := range []struct {
+		name, path string
+		mode       int64
+	}{
+		{"CHANGELOG.md", filepath.Join(r.root, "CHANGELOG.md"), 0o644},
+		{"LICENSE", filepath.Join(r.root, "LICENSE"), 0o644},
+		{"NOTICES", p.notices, 0o644},
+		{"README.md", filepath.Join(r.root, "README.md"), 0o644},
+		{filepath.Base(p.binary), p.binary, 0o755},
+	} {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name: f.name, mode: f.mode, data: data})
+	}
+	if p.os == "windows" {
+		return create(r.name(p.platform, ".zip"), func(w io.Writer) error { return writeZip(w, files, r.at) })
+	}
+	return create(r.name(p.platform, ".tar.gz"), func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		if err := writeTar(z, files, r.at); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+func writeTar(w io.Writer, files []file, at time.Time) error {
+	t := tar.NewWriter(w)
+	for _, f := range files {
+		h := &tar.Header{
+			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: at,
+			Uid: f.user, Gid: f.user, Format: tar.FormatUSTAR,
+		}
+		if f.dir {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := t.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := t.Write(f.data); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+func writeZip(w io.Writer, files []file, at time.Time) error {
+	z := zip.NewWriter(w)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
+		h.SetMode(os.FileMode(f.mode)) //nolint:gosec // 9 bits
+		entry, err := z.CreateHeader(h)
+		if err != nil {
+			return err
+		}
+		if _, err := entry.Write(f.data); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+func create(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first error counts
+		return err
+	}
+	return f.Close()
+}
+
+// checksums writes checksums.txt as sha256sum does, and checksums.txt.minisig if there is a key.
+func (r *release) checksums(sign func([]byte) []byte) error {
+	files, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(r.out, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), f.Name())
+	}
+	path := filepath.Join(r.out, "checksums.txt")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	if sign == nil {
+		return nil
+	}
+	return os.WriteFile(path+".minisig", sign([]byte(b.String())), 0o644)
+}
+
+// signer returns what signs with a secret key of minisign; nil without a key.
+func signer(path string) (func([]byte) []byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	key, err := minisign.PrivateKeyFromFile(os.Getenv("MINISIGN_PASSWORD"), path)
+	if err != nil {
+		return nil, fmt.Errorf("the key %s cannot be read; check the file and MINISIGN_PASSWORD: %w", path, err)
+	}
+	return func(text []byte) []byte {
+		return minisign.SignWithComments(key, text, "checksums.txt of Keepsake", "signature of checksums.txt")
+	}, nil
+}
