@@ -31,10 +31,15 @@ func (r *release) image(programs []program, dir string) error {
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
 			Add:        one,
-			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.os, Architecture: p.arch}, Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version}},
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.os, Architecture: p.arch}},
 		})
 	}
-	if _, err := layout.Write(dir, index); err != nil {
+	// The layout has one entry, with the version as its name: the index of all platforms.
+	named := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
+		Add:        index,
+		Descriptor: v1.Descriptor{Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version}},
+	})
+	if _, err := layout.Write(dir, named); err != nil {
 		return err
 	}
 	var entries []file
