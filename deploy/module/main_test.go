@@ -169,7 +169,6 @@ func TestTheProjectBuildsUnderAnotherModulePath(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"build", "./..."},
-		{"vet", "./..."},
 		{"test", "./internal/testing/suite"},
 		{"test", "-run=Import|Types|Folder", "./internal/app"}, // they read the tree
 	} {

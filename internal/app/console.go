@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 			}
 			return u.Email, nil
 		},
+		Newest: a.newestRelease(),
 		Operator: func() string {
 			if operator, ok := a.services.identity.accounts.Operator(); ok {
 				return operator.ID()
@@ -60,11 +62,20 @@ func (a *App) SetupLink(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return setupURL(cmp.Or(a.cfg.PublicURL, a.PrimaryURL()), token), nil
+	return setupLinks(cmp.Or(a.cfg.PublicURL, a.PrimaryURL()))(token), nil
 }
 
-// setupURL returns the link of a setup token below an address, or without a host if the address is empty. Browsers do not send
+// setupLinks returns the link of a setup token below an address, or without a host if the address is empty. Browsers do not send
 // what follows the #, so the token is in no log of a proxy.
-func setupURL(address, token string) string {
-	return strings.TrimSuffix(address, "/") + console.SetupPath + "#" + token
+func setupLinks(address string) func(token string) string {
+	return func(token string) string { return strings.TrimSuffix(address, "/") + console.SetupPath + "#" + token }
+}
+
+// newestRelease returns the newest version of the API that can be released: one that the build declares, unless the setting
+// lifecycle.allowUndeclared permits any.
+func (a *App) newestRelease() int {
+	if a.cfg.Lifecycle.AllowUndeclared {
+		return math.MaxInt
+	}
+	return a.deps.newest()
 }

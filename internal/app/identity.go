@@ -27,7 +27,7 @@ func assembleIdentity(
 	changed func(workspaceID string),
 ) (d identity, err error) {
 	tiers := cfg.TierList()
-	d.setupLink = func(token string) string { return setupURL(cfg.PublicURL, token) }
+	d.setupLink = setupLinks(cfg.PublicURL)
 	d.addresses = limit.NewAddresses(tiers[0].Allowance(), cfg.Limits.Addresses) // anonymous comes first
 	d.accounts = account.NewDirectory(i.Store.Accounts, tiers, kept.usage, deps.Now)
 	hasher := apikey.NewHasher(i.Secrets.Get(seal.Pepper))

@@ -11,5 +11,8 @@ import (
 // consolePages returns no pages.
 func (a *App) consolePages() ([]api.WebPage, error) { return nil, nil }
 
+// setupLinks returns nothing that makes links.
+func setupLinks(string) func(token string) string { return nil }
+
 // SetupLink returns no link, because there is no page for it.
 func (a *App) SetupLink(context.Context) (string, error) { return "", nil }

@@ -94,7 +94,7 @@ type identity struct {
 	accounts  *account.Directory
 	people    *account.Service
 	logins    *account.LoginService
-	setupLink func(token string) string // the link of a setup token; without a public URL, only its path
+	setupLink func(token string) string // the link of a setup token; without a public URL, only its path; nil without a console
 	bearers   *account.Bearers
 	signing   *auth.SigningKeys
 	keys      *apikey.Directory

@@ -31,6 +31,9 @@ type Options struct {
 	// Operator returns the ID of the workspace that operates the instance. It only decides which links are shown. Can be nil.
 	Operator func() string
 
+	// Newest is the newest version of the API that can be released. It only decides which links are shown. Zero: none.
+	Newest int
+
 	Log *slog.Logger
 
 	// SetUp sets the password of the user of a setup token, and returns the user's email. The error is a *problem.Problem if

@@ -3,6 +3,7 @@ package console
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"keepsake/client"
@@ -88,6 +89,12 @@ func (v *visit) can(scope string) bool { return v.user != nil && slices.Contains
 // links are shown.
 func (v *visit) operates() bool {
 	return v.can("admin") && v.c.o.Operator != nil && v.c.o.Operator() == v.user.Workspace.ID
+}
+
+// releases reports whether the visitor can end a version by releasing the next one.
+func (v *visit) releases(version string) bool {
+	number, err := strconv.Atoi(version)
+	return err == nil && number < v.c.o.Newest && v.operates()
 }
 
 // requestsChart shows how many requests succeeded, failed and were throttled.

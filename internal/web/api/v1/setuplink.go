@@ -11,7 +11,7 @@ import (
 )
 
 // AddSetupLinks declares the operation that creates a link with which a user chooses a password. link returns the address of the
-// page for a token.
+// page for a token; it is nil if there is no such page.
 func AddSetupLinks(r *endpoint.Registry, logins *account.LoginService, link func(token string) string) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "createSetupLink", Method: "POST", Path: "/admin/users/{id}/setup-link", Since: 1, Tag: "admin",
@@ -22,6 +22,9 @@ func AddSetupLinks(r *endpoint.Registry, logins *account.LoginService, link func
 		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 201, Vital: true,
 		Errors: []string{problem.CodeNotFound, problem.CodeConflict},
 	}, func(ctx context.Context, in *namedUser) (*setupLink, error) {
+		if link == nil {
+			return nil, problem.Conflicts("This build of the program has no console, and so no page for a setup link.")
+		}
 		token, expires, err := logins.Invite(ctx, auth.From(ctx), in.ID)
 		if err != nil {
 			return nil, err

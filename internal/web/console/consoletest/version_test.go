@@ -12,6 +12,17 @@ import (
 	"keepsake/internal/govern/account"
 )
 
+func TestTheConsoleOffersNoReleaseThatIsRefused(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v := admin(t, p)
+	for _, path := range []string{"/console/versions", "/console/versions/1"} {
+		if got := v.get(path).want(t, 200, "Version"); strings.Contains(got.text, "/release") {
+			t.Errorf("%s offers to release a version that the build does not declare", path)
+		}
+	}
+}
+
 func TestAVersionEndsInTheConsole(t *testing.T) {
 	t.Parallel()
 	clock := apptest.NewClock(time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC))
@@ -61,7 +72,7 @@ func TestAVersionEndsInTheConsole(t *testing.T) {
 
 	v.get("/console/versions/1/retire").want(t, 200, "cannot be undone")
 	v.post("/console/versions/1/retire", url.Values{"once": {"12345678"}}).want(t, 409, "Retire version 1?")
-	if list := v.get("/console/versions").want(t, 200, "End version 2"); strings.Contains(list.text, "End version 1<") {
+	if list := v.get("/console/versions").want(t, 200, "Version\u00a02"); strings.Contains(list.text, "End version") {
 		t.Error("the list ends a version that has ended")
 	}
 }
