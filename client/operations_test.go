@@ -75,7 +75,6 @@ var sentOnce = map[string]string{
 	"EraseSubject":    "only the first response has the receipt",
 	"StartSnapshot":   "it starts a snapshot",
 	"RotateMasterKey": "it creates a key",
-	"CreateSetupLink": "an answer with a secret is not kept for a repeat",
 	"StartReindex":    "it starts a rebuild",
 }
 

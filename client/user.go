@@ -71,15 +71,16 @@ func (c *Client) User(ctx context.Context, id string) (*User, error) {
 }
 
 // SetupLink is a link with which a user chooses a password, once. It is a path if the server does not know its public address.
+// URL is nil if the first response was lost and the call was repeated. Then create another link.
 type SetupLink struct {
-	URL       string    `json:"url"`
+	URL       *string   `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // CreateSetupLink creates a link with which a new user, or one who forgot the password, chooses a password.
 func (c *Client) CreateSetupLink(ctx context.Context, userID string) (*SetupLink, error) {
 	return result[SetupLink](func(out any) error {
-		return c.send(ctx, request{method: http.MethodPost, path: userPath(userID) + "/setup-link"}, nil, out)
+		return c.send(ctx, request{method: http.MethodPost, path: userPath(userID) + "/setup-link", keyed: true}, nil, out)
 	})
 }
 

@@ -223,7 +223,11 @@ func createSetupLink(v *visit) response {
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(setupLinkPage(*u, link.URL, link.ExpiresAt))
+	address := ""
+	if link.URL != nil {
+		address = *link.URL
+	}
+	return show(setupLinkPage(*u, address, link.ExpiresAt))
 }
 
 func deleteUserForm(v *visit) response {

@@ -19,7 +19,7 @@ func AddSetupLinks(r *endpoint.Registry, logins *account.LoginService, link func
 		Description: "Send the link to a new user, or to one who forgot the password. It works once and for an hour, and no longer after the " +
 			"user signed in or was changed. Until it is used, the user's password and sessions stay valid. The first person who uses it chooses " +
 			"the password. The link is relative to the server's address unless publicUrl is set.",
-		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 201, Vital: true,
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 201, Vital: true, Idempotent: true,
 		Errors: []string{problem.CodeNotFound, problem.CodeConflict},
 	}, func(ctx context.Context, in *namedUser) (*setupLink, error) {
 		if link == nil {
@@ -30,14 +30,15 @@ func AddSetupLinks(r *endpoint.Registry, logins *account.LoginService, link func
 			return nil, err
 		}
 		out := &setupLink{}
-		out.Body.URL, out.Body.ExpiresAt = link(token), wire.At(expires)
+		address := link(token)
+		out.Body.URL, out.Body.ExpiresAt = &address, wire.At(expires)
 		return out, nil
 	})
 }
 
 type setupLink struct {
 	Body struct {
-		URL       string    `json:"url" doc:"The address of the page on which the user chooses a password." example:"https://keepsake.example.org/console/setup#kpsu_usr_01k"`
+		URL       *string   `json:"url" once:"true" doc:"The address of the page on which the user chooses a password. It is null if a repeated request is answered again." example:"https://keepsake.example.org/console/setup#kpsu_usr_01k"`
 		ExpiresAt wire.Time `json:"expiresAt" doc:"The time at which the link stops working."`
 	}
 }
