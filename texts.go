@@ -7,7 +7,8 @@ import "embed"
 // in it.
 //
 //go:embed CHANGELOG.md
-//go:embed docs/agents.md docs/analytics.md docs/api.md docs/backups.md docs/client.md docs/console.md docs/forward-auth.md
-//go:embed docs/glossary.md docs/http.md docs/instances.md docs/memory.md docs/metrics.md docs/recipes.md docs/search.md
-//go:embed docs/security.md docs/settings.md docs/versioning.md docs/webhooks.md
+//go:embed docs/agents.md docs/analytics.md docs/api.md docs/backups.md docs/browser.md docs/client.md docs/concepts.md
+//go:embed docs/console.md docs/forward-auth.md docs/glossary.md docs/http.md docs/instances.md docs/kubernetes.md
+//go:embed docs/memory.md docs/metrics.md docs/recipes.md docs/roles.md docs/search.md docs/security.md docs/settings.md
+//go:embed docs/tenants.md docs/tutorial.md docs/versioning.md docs/webhooks.md
 var Texts embed.FS

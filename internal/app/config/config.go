@@ -66,7 +66,7 @@ type TLS struct {
 
 // CORS is off while no origin is named.
 type CORS struct {
-	Origins []string `setting:"origins" help:"origins of web pages that can call the API, exactly as browsers send them"`
+	Origins []string `setting:"origins" flag:"cors-origins" help:"origins of web pages that can call the API, exactly as browsers send them"`
 }
 
 // Log says what is written to standard error, as JSON lines.

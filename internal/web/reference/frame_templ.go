@@ -265,8 +265,8 @@ type navLinks struct {
 
 // The guides for people who use the API, and for those who run an instance. Every guide is in one of them.
 var (
-	guidesToUse = []string{"api", "console", "search", "memory", "agents", "client", "webhooks", "analytics", "forward-auth", "versioning", "http"}
-	guidesToRun = []string{"recipes", "settings", "backups", "instances", "security", "metrics", "glossary"}
+	guidesToUse = []string{"concepts", "tutorial", "api", "console", "search", "memory", "agents", "browser", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning", "http"}
+	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary"}
 )
 
 func (v *visit) guideLinks(names []string) []navLink {

@@ -26,8 +26,9 @@ type guide struct {
 
 // guideOrder is the order of the guides: to begin, to use, to run. Guides that are not in it come last.
 var guideOrder = []string{
-	"api", "console", "search", "memory", "agents", "client", "webhooks", "analytics", "forward-auth", "versioning", "http",
-	"recipes", "settings", "backups", "instances", "security", "metrics", "glossary", "changelog",
+	"concepts", "tutorial", "api", "console", "search", "memory", "agents", "browser", "client", "webhooks", "analytics",
+	"roles", "tenants", "forward-auth", "versioning", "http",
+	"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary", "changelog",
 }
 
 // readGuides reads the texts.
