@@ -80,10 +80,19 @@ func TestScrubsAtOnceShareATruncation(t *testing.T) {
 	writes("erased")
 	const calls = 8
 	scrubbed := make(chan error, calls)
-	for range calls {
-		go func() { scrubbed <- e.keys.Scrub(t.Context()) }()
+	scrub := func() { scrubbed <- e.keys.Scrub(t.Context()) }
+	go scrub()
+	await.Until(t, "one is under way", func() bool {
+		if e.keys.scrubbing.TryLock() {
+			e.keys.scrubbing.Unlock()
+			return false
+		}
+		return true
+	})
+	for range calls - 1 {
+		go scrub()
 	}
-	await.Until(t, "one is under way and the others wait for the next", func() bool {
+	await.Until(t, "the others wait for the next", func() bool {
 		return e.keys.scrubs.Waiting(keysFile) == calls-1
 	})
 	if err := reading.Rollback(); err != nil {
