@@ -9,6 +9,7 @@ import (
 
 // TestPackagingGivesTheSameBytes packs one program twice, in two folders, and compares the checksums.
 func TestPackagingGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
