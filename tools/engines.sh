@@ -5,8 +5,8 @@
 set -eu
 
 # command:package
-pairs="postgres:postgresql redis-server:redis-server strace:strace"
-[ "$1" = quick ] || pairs="$pairs nginx:nginx-light pgbouncer:pgbouncer caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium"
+pairs="postgres:postgresql redis-server:redis-server pgbouncer:pgbouncer strace:strace"
+[ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium"
 
 # What npm installs, at the versions of the lock files: the conformance suite and clients of the Model Context Protocol with the
 # Node that runs them, and the checker of accessibility.
