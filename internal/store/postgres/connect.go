@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,9 +161,21 @@ func (p place) openError(err error) error {
 	}
 	var c *pgconn.ConnectError
 	if errors.As(err, &c) {
-		return fmt.Errorf("PostgreSQL at %s cannot be reached: %s", p, p.line(errors.Unwrap(c)))
+		return fmt.Errorf("PostgreSQL at %s cannot be reached: %s", p, p.line(eachOnce(errors.Unwrap(c))))
 	}
 	return fmt.Errorf("PostgreSQL at %s: %s", p, p.line(err))
+}
+
+// eachOnce returns an error with each line once. The driver reports an attempt with TLS and one without, and every address of a
+// host, in a line each.
+func eachOnce(err error) error {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return errors.New(strings.Join(lines, "; "))
 }
 
 // line returns an error as one line without the password of the URL.

@@ -85,6 +85,12 @@ func TestFailedOpenExplainsInOneLine(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { wantRefused(t, postgres.Options{URL: c.url}, c.words...) })
 	}
 
+	t.Run("OneReason", func(t *testing.T) { // also if the driver tries again without TLS
+		_, err := postgres.Open(t.Context(), postgres.Options{URL: "postgres://keepsake@127.0.0.1:1/x?sslmode=prefer"})
+		if err == nil || strings.Count(err.Error(), "refused") != 1 {
+			t.Errorf("the error is %v", err)
+		}
+	})
 	t.Run("NoRights", func(t *testing.T) {
 		s.Exec(t, "CREATE DATABASE foreign_one")
 		s.Exec(t, "REVOKE CREATE ON DATABASE foreign_one FROM PUBLIC")
