@@ -47,7 +47,7 @@ func doctorCommand(st *stage) *cobra.Command {
 			d.folder(cmd.Context(), cfg)
 			// A server that runs knows its settings and listeners; those here can be others.
 			if !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)) {
-				d.exposures(&cfg)
+				d.exposures(withoutDefaultListener(cfg))
 			}
 			if cfg.DatabaseURL != "" {
 				d.servers(cmd.Context(), cfg, st.now)
@@ -186,6 +186,15 @@ func (d *diagnosis) exposures(cfg *config.Config) {
 	for _, e := range app.Exposures(cfg) {
 		d.find(warning, e.About, "%s", e.Text)
 	}
+}
+
+// withoutDefaultListener returns the settings without the address of the API if that is the default: the server that will use
+// the folder can get another one, and warns itself.
+func withoutDefaultListener(cfg config.Config) *config.Config {
+	if cfg.Listen == config.Default().Listen {
+		cfg.Listen = ""
+	}
+	return &cfg
 }
 
 // service checks the running program. If none is running, it starts one for the check.

@@ -57,7 +57,7 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := welcome(ctx, st, cfg, a); err != nil {
+	if err := welcome(ctx, st, cfg, a, demo); err != nil {
 		return err
 	}
 	debug.FreeOSMemory() // hashing the first password took 19 MiB, which nothing needs again
@@ -89,7 +89,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, a *app.App) {
 
 // welcome prints where the API is, how to begin at the first start, and how to create another API key. It prints secrets
 // only on a terminal; otherwise they stay in a file that only its owner can read, so that they reach no log.
-func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) error {
+func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App, demo bool) error {
 	fmt.Fprintf(st.out, "Keepsake is ready at %s\n", a.PrimaryAddress())
 	if a.AIURL() != a.PrimaryURL() {
 		fmt.Fprintf(st.out, "The AI services are at %s\n", a.AIURL())
@@ -115,6 +115,9 @@ func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App) erro
 		}
 	case exists(path): // of this start or an earlier one
 		fmt.Fprintf(st.out, "The first API key and password are in %s; read and delete the file.\n", path)
+	}
+	if demo && !ok {
+		fmt.Fprintln(st.out, "--demo loaded nothing, because this is not the first start; the samples need a new instance, such as --data DIR of a new folder.")
 	}
 	fmt.Fprintf(st.out, "To create another API key: keepsake keys create --name NAME --scopes read,write --data %s\n", cfg.Data)
 	st.flush() // so that it stands before the log

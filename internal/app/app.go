@@ -146,7 +146,6 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.services.load(ctx, a.deps.Local); err != nil {
 		return err
 	}
-	a.warn()
 	for _, number := range a.services.versions.releases.Undeclared() {
 		a.deps.Log.Warn("released version is not declared by this build; serving it as its predecessor", "version", number)
 	}

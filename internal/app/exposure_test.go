@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -160,7 +161,13 @@ func TestStartLogsExposures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if got := log.String(); !strings.Contains(got, `"level":"WARN","msg":"found an exposure","about":"tls"`) {
-		t.Errorf("logged %s", got)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := a.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	serving, warned, _ := strings.Cut(log.String(), `"level":"WARN","msg":"found an exposure","about":"tls"`)
+	if !strings.Contains(serving, `"msg":"serving"`) || warned == "" {
+		t.Errorf("logged %s", log.String())
 	}
 }

@@ -30,6 +30,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	a.deps.Log.Info("serving", "url", a.PrimaryAddress(), "aiUrl", a.AIURL(), "backendUrl", a.backend.address(), "data", a.cfg.Data, "version", a.deps.Version)
+	a.warn() // after the line above, which people who start it look for
 
 	<-ctx.Done()
 	err := context.Cause(ctx)
