@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
+	"keepsake/internal/base/wire"
 )
 
 func documentsCommand(st *stage) *cobra.Command {
@@ -30,7 +33,7 @@ func documentsImportCommand(st *stage) *cobra.Command {
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		in, size, err := st.openInput(args[0])
+		in, size, err := st.openLines(args[0])
 		if err != nil {
 			return fmt.Errorf("import: %w", err)
 		}
@@ -97,6 +100,23 @@ func (st *stage) openInput(name string) (io.ReadCloser, int64, error) {
 		return f, -1, nil
 	}
 	return f, info.Size(), nil
+}
+
+// openLines is openInput for an import. It refuses a table, each of whose lines the server would refuse.
+func (st *stage) openLines(name string) (io.ReadCloser, int64, error) {
+	in, size, err := st.openInput(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	buffered := bufio.NewReader(in)
+	begin, _ := buffered.Peek(512) // an error comes again with the next read
+	if wire.LooksLikeCSV(begin) {
+		return nil, 0, errors.Join(fmt.Errorf("%s looks like CSV; convert it to one JSON object per line", name), in.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{buffered, in}, size, nil
 }
 
 func documentsExportCommand(st *stage) *cobra.Command {

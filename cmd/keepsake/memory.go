@@ -179,7 +179,7 @@ func memoriesImportCommand(st *stage) *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		file, size, err := st.openInput(in)
+		file, size, err := st.openLines(in)
 		if err != nil {
 			return fmt.Errorf("import: %w", err)
 		}

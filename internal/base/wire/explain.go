@@ -49,6 +49,9 @@ func explain(err error, v any, read place) error {
 			return surrogateIn(locate(v, syntax.JSONPointer), read, offset).Because(syntax.Err)
 		}
 		message := fmt.Sprintf("The %s is not valid JSON: %s.", read.what, read.says(syntax.ByteOffset))
+		if LooksLikeCSV(read.text) {
+			message += " It looks like CSV: convert it to JSON objects."
+		}
 		return problem.Validation("body", problem.Format, message).Because(syntax.Err)
 	}
 	meaning, ok := errors.AsType[*json.SemanticError](err)
