@@ -129,3 +129,49 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	return usageError(fmt.Sprintf("unexpected argument %q: '%[2]s' takes only flags; run '%[2]s --help'", args[0], cmd.CommandPath()))
 }
+
+// commandFirst returns the error of a command line whose flags do not parse. Where a command is missing or unknown, that is the
+// error: the flags belong to the command that was meant.
+func commandFirst(cmd *cobra.Command, args []string, err error) error {
+	if !cmd.HasAvailableSubCommands() {
+		return err
+	}
+	_, rest, findErr := cmd.Root().Find(args)
+	if findErr != nil {
+		return err
+	}
+	word := firstWord(cmd, rest)
+	known := slices.ContainsFunc(cmd.Commands(), func(c *cobra.Command) bool { return word != "" && c.Name() == word })
+	switch {
+	case known:
+		return usageError(fmt.Sprintf("flags come after the command: %s %s [flags]", cmd.CommandPath(), word))
+	case word != "":
+		return onlyCommands(cmd, []string{word})
+	case isGroup(cmd):
+		return usageError(fmt.Sprintf("%v: the command is missing; run '%s --help'", err, cmd.CommandPath()))
+	default:
+		return err
+	}
+}
+
+// firstWord returns the first argument that is neither a flag nor the value of one, or "".
+func firstWord(cmd *cobra.Command, args []string) string {
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag {
+			return args[i]
+		}
+		if name = strings.TrimPrefix(name, "-"); !strings.Contains(name, "=") && !isSwitch(cmd, name) {
+			i++
+		}
+	}
+	return ""
+}
+
+// isSwitch reports whether a command below cmd has a flag of this name that takes no value.
+func isSwitch(cmd *cobra.Command, name string) bool {
+	return slices.ContainsFunc(cmd.Commands(), func(c *cobra.Command) bool {
+		f := c.Flags().Lookup(name)
+		return f != nil && f.NoOptDefVal != "" || isSwitch(c, name)
+	})
+}

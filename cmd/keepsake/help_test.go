@@ -100,6 +100,35 @@ func TestMistypedCommandsGetASuggestion(t *testing.T) {
 	}
 }
 
+func TestAMissingOrUnknownCommandIsNamedBeforeItsFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"keys rotat --grace 1h":            `unknown command "rotat" for "keepsake keys"; did you mean rotate`,
+		"keys --grace 1h rotat":            `unknown command "rotat" for "keepsake keys"; did you mean rotate`,
+		"keys --json lst":                  `unknown command "lst" for "keepsake keys"; did you mean `,
+		"keys --json list":                 `flags come after the command: keepsake keys list [flags]`,
+		"keys --name x":                    `unknown flag: --name: the command is missing; run 'keepsake keys --help'`,
+		"serv --listen :9000":              `unknown command "serv" for "keepsake"; did you mean serve`,
+		"versions relase --sunset-at 2027": `unknown command "relase" for "keepsake versions"; did you mean release?`,
+		"versions --colour":                `unknown flag: --colour`,
+		"keys list --colour":               `unknown flag: --colour`,
+	} {
+		var text bytes.Buffer
+		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.HasPrefix(text.String(), "keepsake: "+want) {
+			t.Errorf("%s: exit %d, %s", args, code, text.String())
+		}
+	}
+}
+
+func TestHelpShowsTheDefaultsOfSettings(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	run([]string{"serve", "--help"}, &stage{out: &out, err: io.Discard})
+	if want := regexp.MustCompile(`--listen string .*\(default :8080\) \(KEEPSAKE_LISTEN\)`); !want.MatchString(out.String()) {
+		t.Errorf("the help page is\n%s", out.String())
+	}
+}
+
 func TestArgumentsThatACommandDoesNotTakeAreNamed(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -54,6 +54,7 @@ func run(args []string, st *stage) int {
 	root := rootCommand(st)
 	whenRun(root, func() { started = true })
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return commandFirst(cmd, args, err) })
 	root.SetIn(st.in)
 	root.SetOut(st.out)
 	root.SetErr(st.err)

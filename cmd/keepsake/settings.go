@@ -20,12 +20,13 @@ type settings struct {
 func settingFlags(st *stage, cmd *cobra.Command, paths ...string) *settings {
 	s := &settings{st: st, cmd: cmd, text: map[string]*string{}}
 	cmd.Flags().StringVar(&s.file, "config", "", "YAML `FILE` with settings")
+	defaults := config.Default()
 	for _, setting := range config.Settings() {
 		if len(paths) > 0 && !slices.Contains(paths, setting.Path) {
 			continue
 		}
 		if setting.Flag != "" {
-			s.text[setting.Path] = cmd.Flags().String(setting.Flag, "", setting.Help+" ("+setting.Env()+")")
+			s.text[setting.Path] = cmd.Flags().String(setting.Flag, "", setting.Help+defaultText(setting, &defaults)+" ("+setting.Env()+")")
 		}
 		if setting.FileFlag != "" {
 			s.text[setting.Path+"File"] = cmd.Flags().String(setting.FileFlag, "", "`FILE` with the setting "+setting.Path+" ("+setting.Env()+"_FILE)")

@@ -25,11 +25,7 @@ func settingsTopic() *cobra.Command {
 		if s.Secret {
 			fmt.Fprintf(&b, " (or from a file: %sFile, %s_FILE)", s.Path, s.Env())
 		}
-		fmt.Fprintf(&b, "\n      %s", s.Help)
-		if v := s.In(&defaults); !reflect.ValueOf(v).IsZero() {
-			fmt.Fprintf(&b, " (default %v)", v)
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "\n      %s%s\n", s.Help, defaultText(s, &defaults))
 	}
 	b.WriteString("\n  tiers.NAME.requestsPerMinute, .daily, .monthly, .keys, .users, .documents, .memories, .storage\n" +
 		"      limits of a tier; storage in bytes; of the last five, none means no limit and 0 means none at all\n" +
@@ -39,4 +35,13 @@ func settingsTopic() *cobra.Command {
 	}
 	b.WriteString(")\n")
 	return &cobra.Command{Use: "settings", Short: "All settings with their names and defaults", Long: strings.TrimSpace(b.String())}
+}
+
+// defaultText names the default of a setting for a help page, or is empty if there is none.
+func defaultText(s config.Setting, defaults *config.Config) string {
+	v := s.In(defaults)
+	if reflect.ValueOf(v).IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (default %v)", v)
 }
