@@ -52,6 +52,8 @@ portable:
 # go.mod and go.sum name what is used, no more and no less.
 tidy:
 	$(GO) mod tidy -diff
+	$(GO) mod tidy -C tools/helm -diff
+	$(GO) mod tidy -C tools/release -diff
 
 staticcheck:
 	$(TOOL) staticcheck ./...
