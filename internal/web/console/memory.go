@@ -130,6 +130,7 @@ type memoryData struct {
 	Memory    client.Memory
 	Revisions []client.MemoryRevision
 	Names     map[string]string // of actors, by ID
+	Equal     bool              // a new memory that says the same was not stored
 }
 
 func showMemory(v *visit) response {
@@ -146,7 +147,7 @@ func showMemory(v *visit) response {
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(memoryPage(memoryData{*memory, history.Items, names}))
+	return show(memoryPage(memoryData{*memory, history.Items, names, v.URL.Query().Get("equal") != ""}))
 }
 
 // accessData is a page of the access log of a subject.

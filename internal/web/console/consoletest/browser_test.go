@@ -168,8 +168,13 @@ var places = []struct{ name, path string }{
 	{"key-revoke", "/console/keys/{id}/revoke"},
 	{"documents", "/console/documents"},
 	{"document", "/console/documents/boiler-1"},
+	{"document-new", "/console/new/document"},
+	{"document-change", "/console/documents/boiler-1/change"},
 	{"document-import", "/console/documents/import"},
 	{"memories", "/console/memories"},
+	{"memory-new", "/console/new/memory?subject=p-4711"},
+	{"memory", "/console/memories/p-4711/{memory}"},
+	{"memory-change", "/console/memories/p-4711/{memory}/change"},
 	{"subject", "/console/memories/p-4711"},
 	{"access-log", "/console/memories/p-4711/access"},
 	{"forget", "/console/memories/p-4711/forget"},
@@ -250,6 +255,16 @@ func TestPagesAreAccessible(t *testing.T) {
 	tab.Await("the recall answers", `document.querySelectorAll("#recalled li").length > 0`)
 	tab.Eval(`document.querySelector("#recalled details").open = true`, nil)
 	look(t, tab, string(axe), "subject-recall")
+	tab.Open(p.URL + "/console/documents/boiler-1/change")
+	if _, err := c.ChangeDocument(t.Context(), "boiler-1", client.DocumentChange{Title: client.To("Manual of the boiler")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	tab.Fill("input[name=collection]", "heating")
+	tab.Leave(func() { tab.Click("form.form button.primary") })
+	look(t, tab, string(axe), "document-conflict")
+	tab.Fill("textarea[name=metadata]", "{")
+	tab.Leave(func() { tab.Click("form.form button.primary") })
+	look(t, tab, string(axe), "document-refused")
 	for i := range 40 {
 		if _, err := c.PutDocument(t.Context(), client.NewDocument{ID: fmt.Sprintf("note-%d", i), Collection: "notes", Text: "The valve was opened."}, nil); err != nil {
 			t.Fatal(err)
@@ -333,14 +348,17 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 			t.Fatal(i, err)
 		}
 	}
+	memory := ""
 	for i, text := range []string{
 		"Prefers tea to coffee, and drinks it without sugar.", "Lives in Bergen with two cats.", "Asked for an appointment in the morning.",
 		"Her bicycle is a green touring bike with a squeaking front brake.",
 	} {
 		m := client.NewMemory{SubjectID: "p-4711", Text: text, Tags: []string{"call"}, Kind: []string{"preference", "fact", "event", "fact"}[i]}
-		if _, err := c.CreateMemory(t.Context(), m); err != nil {
+		stored, err := c.CreateMemory(t.Context(), m)
+		if err != nil {
 			t.Fatal(err)
 		}
+		memory = stored.ID
 	}
 	if _, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "p-0815", Text: "Works at night."}); err != nil {
 		t.Fatal(err)
@@ -370,7 +388,7 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("{id}", id, "{hook}", hook, "{delivery}", delivery, "{workspace}", w.ID, "{user}", u.ID)
+	return strings.NewReplacer("{id}", id, "{hook}", hook, "{delivery}", delivery, "{workspace}", w.ID, "{user}", u.ID, "{memory}", memory)
 }
 
 // seedWebhook creates a webhook that works and one that fails. It returns the ID of the one that fails, and of its delivery.
