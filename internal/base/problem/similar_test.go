@@ -18,3 +18,29 @@ func TestSimilarNames(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesOfOtherProductsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	memory, list := []string{"subjectId", "sessionId", "kind", "text", "tags"}, []string{"cursor", "limit", "tag"}
+	for _, c := range []struct {
+		name, want string
+		known      []string
+	}{
+		{"user_id", ` Did you mean "subjectId"?`, memory},
+		{"userId", ` Did you mean "subjectId"?`, memory},
+		{"messages", ` Did you mean "text"?`, memory},
+		{"content", ` Did you mean "text"?`, memory},
+		{"txt", ` Did you mean "text"?`, memory},
+		{"thread-id", ` Did you mean "sessionId"?`, memory},
+		{"page", ` Use "cursor", with the nextCursor of the page before.`, list},
+		{"offset", ` Use "cursor", with the nextCursor of the page before.`, list},
+		{"per_page", ` Did you mean "limit"?`, list},
+		{"offset", "", memory},
+		{"content", "", list},
+		{"", "", memory},
+	} {
+		if got := problem.Meant(c.name, c.known); got != c.want {
+			t.Errorf("Meant(%q, %q) = %q, want %q", c.name, c.known, got, c.want)
+		}
+	}
+}

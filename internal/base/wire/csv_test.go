@@ -28,6 +28,9 @@ func TestATableIsRecognized(t *testing.T) {
 	}
 	var v struct{ ID string }
 	err := wire.DecodeLine([]byte("id,title"), &v)
+	if body := wire.Decode([]byte("id,title"), &v); body == nil || strings.Contains(body.Error(), "CSV") {
+		t.Errorf("the error of a body is %v", body)
+	}
 	if err == nil || !strings.Contains(err.Error(), "The line is not valid JSON: column 1. It looks like CSV: ") {
 		t.Errorf("the error is %v", err)
 	}

@@ -49,7 +49,7 @@ func explain(err error, v any, read place) error {
 			return surrogateIn(locate(v, syntax.JSONPointer), read, offset).Because(syntax.Err)
 		}
 		message := fmt.Sprintf("The %s is not valid JSON: %s.", read.what, read.says(syntax.ByteOffset))
-		if LooksLikeCSV(read.text) {
+		if read.what == "line" && LooksLikeCSV(read.text) {
 			message += " It looks like CSV: convert it to JSON objects."
 		}
 		return problem.Validation("body", problem.Format, message).Because(syntax.Err)
@@ -86,11 +86,7 @@ func surrogateIn(m memberOf, read place, offset int) *problem.Problem {
 
 // unknownField names the unknown member and the one that was probably meant.
 func unknownField(m memberOf) string {
-	message := fmt.Sprintf("There is no field %q.", m.field)
-	if meant := problem.Similar(m.name, memberNames(m.parent)); meant != "" {
-		message += fmt.Sprintf(" Did you mean %q?", meant)
-	}
-	return message
+	return fmt.Sprintf("There is no field %q.", m.field) + problem.Meant(m.name, memberNames(m.parent))
 }
 
 // wrongType names the expected and the received type of a member.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"keepsake/internal/base/problem"
@@ -113,7 +112,7 @@ func tooManyTries(wait time.Duration) error {
 	seconds := max(1, int64((wait+time.Second-1)/time.Second))
 	return &problem.Problem{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, RetryAfter: wait, Details: problem.Details{Policy: LoginPolicy},
-		Message: "Too many failed logins; try again in " + strconv.FormatInt(seconds, 10) + " seconds.",
+		Message: "Too many failed logins; try again " + problem.Wait(seconds, time.Time{}) + ".",
 	}
 }
 

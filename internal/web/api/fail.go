@@ -132,6 +132,6 @@ func (x *charged) sendProblemAs(p *problem.Problem, media []string, body []byte)
 
 // refuse responds to a request over a limit: §2.4, with the same number of seconds in three places.
 func (x *charged) refuse() {
-	p := spent(&x.verdict)
+	p := spent(&x.verdict, x.at)
 	x.sendProblem(p, x.bodyOf(p))
 }

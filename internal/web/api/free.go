@@ -30,7 +30,7 @@ func (x *charged) chargeLate() error {
 	}
 	x.verdict, x.receipt = x.api.o.Limiter.Charge(x.at, 1, who.workspace, who.live.Account)
 	if !x.verdict.Allowed {
-		return spent(&x.verdict)
+		return spent(&x.verdict, x.at)
 	}
 	return nil
 }

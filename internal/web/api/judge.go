@@ -50,7 +50,7 @@ func (x *admitted) judge(d *endpoint.Demand) error {
 		return nil
 	case apikey.RateLimited, apikey.QuotaExceeded:
 		x.charged = who.charged(j.Verdict, j.Receipt)
-		return spent(&j.Verdict)
+		return spent(&j.Verdict, x.at)
 	}
 	x.charged = who.peek()
 	switch j.Code {
@@ -95,7 +95,7 @@ func (x *admitted) unidentified(err error) error {
 	verdict, _ := x.address.charge()
 	x.charged = x.identified.charged(verdict, limit.Receipt{})
 	if !verdict.Allowed {
-		return spent(&verdict)
+		return spent(&verdict, x.at)
 	}
 	return p
 }

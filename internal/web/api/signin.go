@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"keepsake/internal/base/problem"
@@ -34,7 +33,7 @@ func (x *charged) signedIn(userID, workspaceID string) error {
 	p := auth.Principal{Kind: auth.User, UserID: userID, WorkspaceID: workspaceID, Operator: workspace.Operator()}
 	x.identified.setCaller(x.callerOf(&apikey.LiveKey{Principal: p, Workspace: workspace, Usage: workspace.Usage()}))
 	if !verdict.Allowed {
-		return spent(&verdict)
+		return spent(&verdict, x.at)
 	}
 	return nil
 }
@@ -51,15 +50,15 @@ var whatIsSpent = map[limit.Policy]string{
 // unknownRest is the reason of a refusal without an exhausted limit.
 const unknownRest = "This server has given out its share of the requests, and it does not know right now what is left"
 
-// spent returns a denied charge as a problem.
-func spent(v *limit.Verdict) *problem.Problem {
+// spent returns a charge that was denied at a time as a problem.
+func spent(v *limit.Verdict, at time.Time) *problem.Problem {
 	reason := whatIsSpent[v.Policy]
 	if v.Unknown {
 		reason = unknownRest
 	}
 	return &problem.Problem{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, Details: problem.Details{Policy: string(v.Policy)},
-		Message:    reason + "; try again in " + strconv.FormatInt(v.RetryAfterSeconds(), 10) + " seconds.",
+		Message:    reason + "; try again " + problem.Wait(v.RetryAfterSeconds(), at) + ".",
 		RetryAfter: time.Duration(v.ResetTimeMs()) * time.Millisecond,
 	}
 }
@@ -70,7 +69,7 @@ const maxRefused = 4 << 10
 // refuseSignIn is refuse for a sign-in operation. If its caller has also failed too often, the response names the limit that
 // lasts longer.
 func (x *charged) refuseSignIn() {
-	p, op := spent(&x.verdict), x.identified.routed.route.op
+	p, op := spent(&x.verdict, x.at), x.identified.routed.route.op
 	if x.r.ContentLength > 0 && x.r.ContentLength <= maxRefused {
 		if in, err := op.Bind(x.r, nil); err == nil {
 			if other, ok := problem.As(op.Refused(x.ctx, in)); ok && other.RetryAfter > p.RetryAfter {

@@ -3,8 +3,8 @@ package api
 import (
 	"fmt"
 	"html"
-	"strconv"
 
+	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/limit"
 	"keepsake/internal/govern/usage"
 	"keepsake/internal/web/endpoint"
@@ -44,8 +44,8 @@ func (x *routed) flooded() (visits limit.Verdict, over bool) {
 // caller without a credential, as on every free response.
 func (x *routed) refuseFlood(visits *limit.Verdict) {
 	c := x.as(noOperation, nil).peek()
-	p := spent(visits)
-	p.Message = "This address sends too many requests; try again in " + strconv.FormatInt(visits.RetryAfterSeconds(), 10) + " seconds."
+	p := spent(visits, x.at)
+	p.Message = "This address sends too many requests; try again " + problem.Wait(visits.RetryAfterSeconds(), x.at) + "."
 	if x.route.page == nil || !prefersHTML(x.r.Header["Accept"]) {
 		c.sendProblem(p, c.bodyOf(p))
 		return

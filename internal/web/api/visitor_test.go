@@ -41,7 +41,7 @@ func TestAnAddressCannotFloodWhatIsFree(t *testing.T) {
 		w := b.from("192.0.2.1", path)
 		wait := w.Header().Get("Retry-After")
 		body := w.Body.String()
-		if w.Code != 429 || wait == "" || !strings.Contains(body, `"policy":"anonymous"`) || !strings.Contains(body, "try again in "+wait+" seconds") {
+		if w.Code != 429 || wait == "" || !strings.Contains(body, `"policy":"anonymous"`) || !strings.Contains(body, "try again in "+wait+" second") {
 			t.Errorf("%s: got %d, Retry-After %q, %s", path, w.Code, wait, body)
 		}
 		//lint:ignore SA1008 The server writes the header in this spelling.
@@ -49,7 +49,7 @@ func TestAnAddressCannotFloodWhatIsFree(t *testing.T) {
 			t.Errorf("%s: X-RateLimit-Remaining is %q, want the anonymous tier's", path, got)
 		}
 		w = b.from("192.0.2.1", path, "Accept", browserAccept)
-		if got := w.Header().Get("Content-Type"); w.Code != 429 || got != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), "<p>This address sends too many requests; try again in "+wait+" seconds.") {
+		if got := w.Header().Get("Content-Type"); w.Code != 429 || got != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), "<p>This address sends too many requests; try again in "+wait+" second") {
 			t.Errorf("%s in a browser: got %d %s, %s", path, w.Code, got, w.Body)
 		}
 	}

@@ -192,9 +192,7 @@ func (d *input) bindQuery(raw string, in reflect.Value, seen []bool) *fault {
 func (d *input) unknownQuery(name string) *fault {
 	shown := cmp.Or(printable(name), "query")
 	says := fmt.Sprintf("There is no query parameter %q.", shown)
-	if meant := problem.Similar(name, slices.Sorted(maps.Keys(d.queries))); meant != "" {
-		says += fmt.Sprintf(" Did you mean %q?", meant)
-	}
+	says += problem.Meant(name, slices.Sorted(maps.Keys(d.queries)))
 	return &fault{field: shown, issue: problem.Unknown, anonymous: true, says: says}
 }
 

@@ -512,7 +512,7 @@ func TestARefusedSignInSaysHowLongToWait(t *testing.T) {
 	if n, err := strconv.Atoi(wait); err != nil || n < 1 || n > 60 {
 		t.Errorf("Retry-After is %q, want the rest of the minute", wait)
 	}
-	if want := "try again in " + wait + " seconds"; !strings.Contains(got.words(), want) {
+	if want := "try again in " + wait + " second"; !strings.Contains(got.words(), want) {
 		t.Errorf("the page lacks %q: %s", want, got.words())
 	}
 }
