@@ -294,21 +294,21 @@ func adminWorkspaceChecks() []promise {
 		}},
 		{"OnlyTheOperatorManagesTheInstance", func(c *check) {
 			t := c.tenant()
-			for _, q := range []func() *call{
-				func() *call { return c.get(workspacesPath) }, func() *call { return c.get(t.path()) },
-				func() *call { return c.post(workspacesPath).json(fields{"name": "conformance x"}) },
-				func() *call { return c.patch(t.path()).json(fields{"tier": "unlimited"}) },
-				func() *call { return c.patch(t.path()).json(fields{"suspended": false}) },
-				func() *call { return c.get("/api/v1/admin/tiers") },
-				func() *call { return c.put("/api/v1/admin/tiers/free").json(fields{}) },
-				func() *call { return c.get("/api/v1/admin/cache-stats") },
-				func() *call { return c.post("/api/v1/admin/versions/release").json(fields{"version": 99}) },
-				func() *call { return c.patch("/api/v1/admin/versions/1").json(fields{}) },
-				func() *call { return c.post("/api/v1/admin/versions/1/retire").json(fields{}) },
-				func() *call { return c.post("/api/v1/admin/versions/1/rehearse-sunset").json(fields{}) },
-			} {
+			refused := func(q func() *call) {
 				q().as(t.key).send().fails(403, "insufficient_scope")
 				q().bearer(t.admin.token).send().fails(403, "insufficient_scope")
+			}
+			refused(func() *call { return c.get(t.path()) })
+			refused(func() *call { return c.patch(t.path()).json(fields{"tier": "unlimited"}) })
+			refused(func() *call { return c.patch(t.path()).json(fields{"suspended": false}) })
+			for _, e := range c.endpointsByScope() {
+				q := e.call()
+				if operatorOnly(q.method, q.path) {
+					refused(e.call)
+				} else if a := q.as(t.key).send(); a.status == http.StatusForbidden && a.text("error") == "insufficient_scope" {
+					a.broken("another workspace's admin is refused, and this suite does not know that only operators may do this; " +
+						"if docs/spec promises it, add it to operatorOnly (conformance/authentication.go)")
+				}
 			}
 		}},
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -203,9 +204,13 @@ func scopeChecks() []promise {
 			for _, op := range c.operations() {
 				if strings.HasPrefix(op.path, "/api/v1/") && !slices.Contains(open, op.path) && !matchesOne(tried, op) {
 					scope, _ := op.operation["x-required-scope"].(string)
+					body := ""
+					if op.hasBody {
+						body = ".json(fields{})"
+					}
 					c.broken("%s %s is in the API's description and not in this suite's table of scopes; add it with the scope that docs/spec promises, "+
-						"which the description calls %[3]q, to endpointsByScope (conformance/authentication.go):\n\t{scope: %[3]q, call: func() *call { return c.%[4]s(%[2]q) }},",
-						op.method, op.path, scope, strings.ToLower(op.method))
+						"which the description calls %[3]q, to endpointsByScope (conformance/authentication.go):\n\t{scope: %[3]q, call: func() *call { return c.%[4]s(%[5]q)%[6]s }},",
+						op.method, op.path, scope, strings.ToLower(op.method), pathParameter.ReplaceAllString(op.path, "conformance-not-there"), body)
 				}
 			}
 		}},
@@ -240,6 +245,8 @@ func scopeChecks() []promise {
 	}
 	return list
 }
+
+var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 
 // matchesOne reports whether one of these requests is for an operation.
 func matchesOne(requests map[string]bool, op described) bool {

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// What the IDs in paths name: ownedPaths what one workspace owns, sharedPaths what the whole instance has.
+var (
+	ownedPaths  = []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, hooksPath}
+	sharedPaths = []string{workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
+)
+
 // isolationChecks checks docs/spec/workspaces.md: what belongs to another workspace looks like what never existed, for every
 // operation with an ID, a cursor or a name.
 func isolationChecks() []promise {
@@ -24,6 +30,11 @@ func isolationChecks() []promise {
 				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: unknownUser,
 				memoriesPath: neverMemory, subjectsPath: "conformance-never-was-" + c.suite.mark,
 				hooksPath: unknownHook,
+			}
+			for _, base := range ownedPaths {
+				if mine[base] == "" || never[base] == "" {
+					c.broken("this check has no ID for %s; add one that is there to mine, and one that never was to never (conformance/isolation.go)", base)
+				}
 			}
 			tried := 0
 			for _, op := range c.operationsWithID() {
@@ -67,14 +78,16 @@ func isolationChecks() []promise {
 			c.get(docsPath + "/" + doc).send().is(http.StatusOK).has(fields{"revision": 1})
 		}},
 		{"EveryOperationWithAnIDIsTried", func(c *check) {
-			known := []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, hooksPath, workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
 			for _, op := range c.operationsWithID() {
 				base, _, _ := strings.Cut(op.path, "/{")
-				if !slices.Contains(known, base) {
-					c.broken("%s %s takes an id and this suite does not know of whom", op.method, op.path)
+				owned := slices.Contains(ownedPaths, base)
+				if !owned && !slices.Contains(sharedPaths, base) {
+					c.broken("%s %s takes an ID, and this suite does not know whose; add %q to ownedPaths if one workspace owns what it names, "+
+						"or to sharedPaths if the whole instance has it (conformance/isolation.go)", op.method, op.path, base)
 				}
-				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && slices.Contains(known[:6], base) {
-					c.broken("%s %s takes a body and this suite has none for it", op.method, op.path)
+				if _, ok := harmless[op.method+" "+op.path]; !ok && op.hasBody && owned {
+					c.broken("%[1]s %[2]s takes a body, and this suite has none for it; add a valid one to harmless (conformance/isolation.go):\n\t%[3]q: fields{…},",
+						op.method, op.path, op.method+" "+op.path)
 				}
 			}
 		}},

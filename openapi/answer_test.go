@@ -249,8 +249,12 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if len(c.seen[op.OperationID]) == 0 {
-				t.Errorf("%s %s (%s) was not called; add a call to TestTheProgramAnswersAsTheDocumentSays in openapi/answer_test.go:\n\tc.call(%s, %q, %q, \"\", \"\", \"\")",
-					method, path, op.OperationID, success(op), method, path)
+				id := ""
+				if strings.Contains(path, "{") {
+					id = "…" // to replace by one that is there
+				}
+				t.Errorf("%s %s (%s) was not called; add a call with the path parameter, the query and the body to openapi/answer_test.go or a file next to it:\n\tc.call(%s, %q, %q, %q, \"\", \"\")",
+					method, path, op.OperationID, success(op), method, path, id)
 			}
 		}
 	}

@@ -305,7 +305,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 	places := alpha.places()
 	for place, a := range places {
 		if a.theirs == "" {
-			t.Errorf("there is nothing of the other workspace for %s", place)
+			t.Errorf("there is nothing of the other workspace for %s: let newTenant make it, and two of what a cursor's list contains", place)
 		}
 	}
 
@@ -355,7 +355,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 					a, known = places[place]
 				}
 				if !known {
-					t.Errorf("%s: add what another workspace has at %s to this test", op.OperationID, place)
+					t.Errorf("%s: this test does not know what %s names. %s", op.OperationID, place, remedy(op.OperationID, place))
 					return
 				}
 				for _, bearer := range []bool{false, true} {
@@ -365,7 +365,7 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 							op.OperationID, place, bearer, theirs, nobodys)
 					}
 					if strings.HasPrefix(theirs, "400") && place != "cursor" {
-						t.Errorf("%s, %s: the request was not right:\n%s", op.OperationID, place, theirs)
+						t.Errorf("%s, %s: the request was not right; correct it in bodies or companions (internal/app/isolation_test.go):\n%s", op.OperationID, place, theirs)
 					}
 					probes++
 				}
@@ -425,6 +425,19 @@ func TestNothingReachesAcrossWorkspaces(t *testing.T) {
 	}
 	if after := alpha.everything(); after != before {
 		t.Errorf("the other workspace was changed:\n%s\n%s", before, after)
+	}
+}
+
+// remedy says how this test gets to know a place.
+func remedy(operation, place string) string {
+	add := `add something that another workspace has there, and something that never was, to places (internal/app/isolation_test.go): "` + place + `": {n.…, "…"},`
+	switch {
+	case place == "cursor":
+		return "Add the list to places (internal/app/isolation_test.go): \"" + operation + ` cursor": cursor("/api/v1/…?limit=1"),`
+	case strings.Contains(place, "{"):
+		return "If everybody may know of it, add it with one that is there to public; else " + add
+	default:
+		return "If it names nothing that a workspace has, add it to harmless; else " + add
 	}
 }
 

@@ -101,6 +101,8 @@ type accountsWithoutEntry interface {
 	KeepTier(ctx context.Context, t *account.Tier) error
 }
 
+// A method that the compiler misses here goes into apiKeysWithoutEntry or accountsWithoutEntry. One with a change that a restore
+// must not undo is written out instead, with an entry in the journal.
 var (
 	_ apikey.Store  = (*APIKeys)(nil)
 	_ account.Store = (*Accounts)(nil)
