@@ -34,11 +34,14 @@ func TestEveryOperationTakesWhatTheDocumentSaysItTakes(t *testing.T) {
 	}
 	r := app.Declared()
 	operations := append(r.At(1), r.Unversioned()...)
+	for _, s := range app.Surfaces(r) {
+		operations = append(append(operations, s.Operations.At(1)...), s.Operations.Unversioned()...)
+	}
 	if described := countOperations(doc); described != len(operations) {
 		t.Errorf("openapi/v1.json has %d operations, and the code declares %d; run 'make openapi'", described, len(operations))
 	}
 	for _, op := range operations {
-		t.Run(op.ID, func(t *testing.T) {
+		t.Run(op.ID+" "+op.Path, func(t *testing.T) {
 			t.Parallel()
 			item := doc.Paths.Value(op.Route(1))
 			if item == nil || item.GetOperation(op.Method) == nil {

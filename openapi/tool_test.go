@@ -50,7 +50,10 @@ func TestSecurityIsAlwaysWritten(t *testing.T) {
 		}
 	}
 	slices.Sort(open)
-	want := []string{"GET /.well-known/jwks.json", "GET /api/versions", "POST /api/auth/login", "POST /api/auth/refresh"}
+	want := []string{
+		"GET /.well-known/jwks.json", "GET /.well-known/oauth-protected-resource/ai/mcp", "GET /api/versions", "GET /livez", "GET /metrics", "GET /readyz",
+		"POST /api/auth/login", "POST /api/auth/refresh",
+	}
 	if !slices.Equal(open, want) {
 		t.Errorf("operations without credentials: %v, want %v", open, want)
 	}

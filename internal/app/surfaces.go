@@ -85,7 +85,13 @@ func OpenAPI(version int) ([]byte, error) {
 	if version < lifecycle.First().Number || version > newest() {
 		return nil, fmt.Errorf("this build has no version %d of the API", version)
 	}
-	return endpoint.Document(Declared(), version, "/")
+	declared := Declared()
+	return endpoint.Document(declared, version, "/", Surfaces(declared)...)
+}
+
+// Surfaces returns the surfaces that are described beside the API, of which declared are the operations.
+func Surfaces(declared *endpoint.Registry) []endpoint.Surface {
+	return []endpoint.Surface{ai.Described(declared), backend.Described(DeclaredBackend())}
 }
 
 // handleSocket attaches the API and the AI services to the folder's socket, with the operations below /local/.
@@ -130,7 +136,7 @@ func memoryLimit() int64 {
 // address of this instance if that is set.
 func (a *App) describe(version int) ([]byte, error) {
 	declared := operations(&services{declare: a.deps.Declare})
-	return endpoint.Document(declared, version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"))
+	return endpoint.Document(declared, version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"), Surfaces(declared)...)
 }
 
 // newest returns the newest version that this process declares.

@@ -14,34 +14,37 @@ import (
 type errorBody struct {
 	Error     string        `json:"error" doc:"The machine-readable code of the error."`
 	Message   string        `json:"message" doc:"The message for people. Its wording can change."`
-	Details   *errorDetails `json:"details,omitempty"`
-	RequestID string        `json:"requestId"`
+	Details   *errorDetails `json:"details,omitempty" doc:"What exactly is wrong. Each member is there only if it says something."`
+	RequestID string        `json:"requestId" doc:"The ID of the request, as in X-Request-Id."`
 }
 
 type errorDetails struct {
 	Field         string        `json:"field,omitempty" doc:"The parameter or field with the problem, such as rateLimit.requestsPerMinute or items[3].text."`
-	Issue         problem.Issue `json:"issue,omitempty" enum:"required,unknown,duplicate,type,format,too_short,too_long,too_small,too_large,not_allowed,unsupported,reused,conflict,expired,invalid"`
-	RequiredScope string        `json:"requiredScope,omitempty"`
+	Issue         problem.Issue `json:"issue,omitempty" doc:"The kind of problem with the field." enum:"required,unknown,duplicate,type,format,too_short,too_long,too_small,too_large,not_allowed,unsupported,reused,conflict,expired,invalid"`
+	RequiredScope string        `json:"requiredScope,omitempty" doc:"The scope that the credential lacks."`
 	Limit         string        `json:"limit,omitempty" doc:"The limit of the tier that is reached."`
 	Policy        string        `json:"policy,omitempty" doc:"The limit or quota that is used up."`
 }
 
 type rateLimitBody struct {
-	Error       string        `json:"error" enum:"rate_limit_exceeded"`
-	Message     string        `json:"message"`
-	Remaining   int64         `json:"remaining"`
+	Error       string        `json:"error" enum:"rate_limit_exceeded" doc:"The machine-readable code of the error."`
+	Message     string        `json:"message" doc:"The message for people. Its wording can change."`
+	Remaining   int64         `json:"remaining" doc:"The number of requests left, which is 0 or less than the request costs."`
 	ResetTimeMs int64         `json:"resetTimeMs" doc:"The number of milliseconds until the limit resets."`
-	Details     *errorDetails `json:"details,omitempty"`
-	RequestID   string        `json:"requestId"`
+	Details     *errorDetails `json:"details,omitempty" doc:"Its member policy names the limit."`
+	RequestID   string        `json:"requestId" doc:"The ID of the request, as in X-Request-Id."`
 }
 
 type versionSunsetBody struct {
-	Error              string `json:"error" enum:"version_sunset"`
-	Message            string `json:"message"`
-	MigrationGuideURL  string `json:"migrationGuideUrl"`
+	Error              string `json:"error" enum:"version_sunset" doc:"The machine-readable code of the error."`
+	Message            string `json:"message" doc:"The message for people. Its wording can change."`
+	MigrationGuideURL  string `json:"migrationGuideUrl" doc:"The address of the guide from this version to the next."`
 	ReplacementVersion string `json:"replacementVersion,omitempty" doc:"The oldest later version that is still available, if there is one."`
 	SunsetAt           string `json:"sunsetAt" doc:"The time at which the version was sunset, in RFC 3339."`
-	RequestID          string `json:"requestId"`
+	// Details is never sent. Without it, clients that are generated for TypeScript could not read details of an error whose
+	// status they have not checked.
+	Details   *errorDetails `json:"details,omitempty" doc:"This error has none."`
+	RequestID string        `json:"requestId" doc:"The ID of the request, as in X-Request-Id."`
 }
 
 func errorBodyOf(status int) reflect.Type {
@@ -124,6 +127,12 @@ var sharedHeaderTable = []sharedHeader{
 	{"WWW-Authenticate", huma.Schema{Type: "string"}, "The credentials that the operation accepts.", false},
 	{"ETag", huma.Schema{Type: "string"}, "The revision in quotes, for If-Match and If-None-Match.", false},
 	{"Location", huma.Schema{Type: "string"}, "The path of the new resource.", false},
+	{"X-Keepsake-Key-Id", huma.Schema{Type: "string"}, "The ID of the API key that forward authentication has judged.", false},
+	{"X-Keepsake-User-Id", huma.Schema{Type: "string"}, "The ID of the user whose access token forward authentication has judged; else empty.", false},
+	{"X-Keepsake-Workspace-Id", huma.Schema{Type: "string"}, "The workspace of the credential that forward authentication has judged.", false},
+	{"X-Keepsake-Scopes", huma.Schema{Type: "string"}, "The scopes of the credential that forward authentication has judged, separated by spaces.", false},
+	{"X-Keepsake-Error", huma.Schema{Type: "string"}, "The code of the error. Only refusals of forward authentication have this header.", false},
+	{"X-Keepsake-Status", huma.Schema{Type: "string"}, "The value is 429 if forward authentication sends that refusal as 403.", false},
 	{"X-Next-Cursor", huma.Schema{Type: "string"}, "The cursor of the next page of a list that was sent as CSV. The last page has none.", false},
 }
 
@@ -155,20 +164,28 @@ func headers(names ...string) map[string]*huma.Param {
 
 // headersOf refers to the headers of op's success.
 func headersOf(op *Operation) map[string]*huma.Param {
-	if op.Idempotent {
+	switch {
+	case op.Judging:
+		return headers("X-Keepsake-Key-Id", "X-Keepsake-User-Id", "X-Keepsake-Workspace-Id", "X-Keepsake-Scopes")
+	case op.Idempotent:
 		return headers("Idempotent-Replayed")
+	default:
+		return headers()
 	}
-	return headers()
 }
 
+// errorHeaders refers to the headers of an error. Those that only forward authentication sends are among them, because it shares
+// the responses of all operations.
 func errorHeaders(status int) map[string]*huma.Param {
 	switch status {
 	case http.StatusUnauthorized:
-		return headers("WWW-Authenticate")
+		return headers("WWW-Authenticate", "X-Keepsake-Error")
+	case http.StatusForbidden:
+		return headers("Retry-After", "X-Keepsake-Error", "X-Keepsake-Status")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return headers("Retry-After")
+		return headers("Retry-After", "X-Keepsake-Error")
 	default:
-		return headers()
+		return headers("X-Keepsake-Error")
 	}
 }
 

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,9 +23,33 @@ Every path that supports GET also supports HEAD. OPTIONS returns the methods of 
 
 Headers that are marked x-every-response in components.headers can be on every response. The responses list only their other headers. An operation that accepts no credential has an empty list of security requirements. Each operation lists the codes of its errors in x-error-codes.`
 
-// Document returns the OpenAPI 3.1 description of API version n with the unversioned operations. It is deterministic. server
-// is the base address of the paths, or "/" if it is unknown.
-func Document(r *Registry, n int, server string) ([]byte, error) {
+// Surface is a surface of the program that the document describes beside the API.
+type Surface struct {
+	Name        string // ai or backend. It is x-surface of its operations, and their IDs begin with it.
+	Tag         string // of all its operations
+	Description string // of the tag
+	Server      string // base address; empty: that of the API
+	Operations  *Registry
+}
+
+// id returns the ID of an operation of the surface in the document. Operations of several surfaces can share theirs.
+func (s *Surface) id(op *Operation) string {
+	if s == nil {
+		return op.ID
+	}
+	return s.Name + capitalised(op.ID)
+}
+
+// described is an operation of the document, and the surface that it belongs to; nil for the API.
+type described struct {
+	*Operation
+	surface *Surface
+	to      *huma.Operation
+}
+
+// Document returns the OpenAPI 3.1 description of API version n with the unversioned operations and other surfaces. It is
+// deterministic. server is the base address of the paths, or "/" if it is unknown.
+func Document(r *Registry, n int, server string, surfaces ...Surface) ([]byte, error) {
 	d := &document{
 		registry: r, version: n,
 		answers: newSchemas(answered, nil),
@@ -38,7 +63,7 @@ func Document(r *Registry, n int, server string) ([]byte, error) {
 				Extensions:  map[string]any{"x-api-version": n},
 			},
 			Servers: []*huma.Server{{URL: server}},
-			Tags:    r.tags,
+			Tags:    slices.Clone(r.tags),
 			Paths:   map[string]*huma.PathItem{},
 			Components: &huma.Components{
 				Responses:  map[string]*huma.Response{"NotModified": notModified()},
@@ -53,15 +78,19 @@ func Document(r *Registry, n int, server string) ([]byte, error) {
 			},
 		},
 	}
-	operations := append(r.At(n), r.Unversioned()...)
-	answers := make([]*huma.Operation, len(operations))
-	for i, op := range operations {
-		answers[i] = d.declare(op)
+	operations := of(r, n, nil)
+	for i := range surfaces {
+		s := &surfaces[i]
+		d.api.Tags = append(d.api.Tags, &huma.Tag{Name: s.Tag, Description: s.Description})
+		operations = append(operations, of(s.Operations, n, s)...)
+	}
+	for i := range operations {
+		d.declare(&operations[i])
 	}
 	schemas := maps.Clone(d.answers.components())
 	d.requests = newSchemas(asked, schemas)
-	for i, op := range operations {
-		d.describeRequest(op, answers[i])
+	for _, op := range operations {
+		d.describeRequest(op.Operation, op.to)
 	}
 	maps.Copy(schemas, d.requests.components())
 	d.api.Components.Schemas = components{schemas: schemas}
@@ -74,6 +103,14 @@ func Document(r *Registry, n int, server string) ([]byte, error) {
 		return nil, fmt.Errorf("format the OpenAPI document of version %d: %w", n, err)
 	}
 	return append(formatted, '\n'), nil
+}
+
+// of lists the operations of a surface in version n of the API.
+func of(r *Registry, n int, s *Surface) (list []described) {
+	for _, op := range append(r.At(n), r.Unversioned()...) {
+		list = append(list, described{Operation: op, surface: s})
+	}
+	return list
 }
 
 // components implements huma.Registry with the merged schemas of requests and responses.
@@ -94,9 +131,9 @@ type document struct {
 }
 
 // declare adds op without its request.
-func (d *document) declare(op *Operation) *huma.Operation {
+func (d *document) declare(op *described) {
 	h := &huma.Operation{
-		OperationID: op.ID,
+		OperationID: op.surface.id(op.Operation),
 		Summary:     op.Summary,
 		Description: op.Description,
 		Tags:        []string{op.Tag},
@@ -104,22 +141,35 @@ func (d *document) declare(op *Operation) *huma.Operation {
 		Responses:   map[string]*huma.Response{},
 		Extensions:  map[string]any{},
 	}
-	if op.Credentials&Key != 0 {
+	op.to = h
+	if op.Credentials&Key != 0 || op.Judging {
 		h.Security = append(h.Security, map[string][]string{"apiKey": {}})
 	}
-	if op.Credentials&Bearer != 0 {
+	if op.Credentials&Bearer != 0 || op.Judging {
 		h.Security = append(h.Security, map[string][]string{"bearer": {}})
+	}
+	if op.Credentials&Backend != 0 {
+		h.Security = append(h.Security, map[string][]string{"backendSecret": {}})
+		d.api.Components.SecuritySchemes["backendSecret"] = &huma.SecurityScheme{
+			Type: "apiKey", In: "header", Name: "X-Keepsake-Backend", Description: "The backend secret, which identifies a service of the operator.",
+		}
 	}
 	if op.Scope != 0 {
 		h.Extensions["x-required-scope"] = op.Scope.String()
 	}
-	d.describeAnswer(op, h)
-	d.describeErrors(op, h)
+	d.describeAnswer(op.Operation, h)
+	d.describeErrors(op.Operation, h)
 	path := op.Route(d.version)
 	item := d.api.Paths[path]
 	if item == nil {
 		item = &huma.PathItem{}
 		d.api.Paths[path] = item
+	}
+	if s := op.surface; s != nil {
+		h.Tags, h.Extensions["x-surface"] = []string{s.Tag}, s.Name
+		if s.Server != "" {
+			h.Servers = []*huma.Server{{URL: s.Server}}
+		}
 	}
 	switch op.Method {
 	case http.MethodGet:
@@ -133,7 +183,6 @@ func (d *document) declare(op *Operation) *huma.Operation {
 	case http.MethodDelete:
 		item.Delete = h
 	}
-	return h
 }
 
 func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
@@ -145,7 +194,7 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 		}
 	}
 	var content map[string]*huma.MediaType
-	if op.output.body != nil || op.output.line != nil {
+	if op.output.body != nil || op.output.line != nil || op.output.rawMedia != "" {
 		content = map[string]*huma.MediaType{}
 	}
 	if op.output.body != nil {
@@ -155,10 +204,20 @@ func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	if op.output.line != nil {
 		content[MediaLines] = &huma.MediaType{Schema: d.answers.body(op.output.line.typ, capitalised(op.ID)+"Line")}
 	}
+	if op.output.rawMedia != "" {
+		media, _, _ := strings.Cut(op.output.rawMedia, ";")
+		content[media] = &huma.MediaType{Schema: &huma.Schema{}}
+		if strings.HasPrefix(media, "text/") {
+			content[media].Schema.Type = "string"
+		}
+	}
 	if op.output.csvIndex != nil {
 		content[MediaCSV] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 	}
 	for _, status := range op.output.statuses {
+		if status >= http.StatusBadRequest {
+			continue // describeErrors
+		}
 		h.Responses[strconv.Itoa(status)] = &huma.Response{Description: successes[status], Headers: headers, Content: content}
 	}
 }
@@ -228,7 +287,7 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 		h.Parameters = append(h.Parameters, param)
 	}
 	shared := []string{"RequestId"}
-	if op.Since == 0 {
+	if op.Since == 0 || op.mounted {
 		shared = append(shared, "AcceptVersion")
 	}
 	if op.Idempotent && !named["Idempotency-Key"] {
@@ -244,6 +303,8 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	switch {
 	case in.streamIndex != nil:
 		schema = &huma.Schema{Type: "string", Format: "binary"}
+	case in.rawIndex != nil:
+		schema = &huma.Schema{}
 	case in.body != nil:
 		schema = d.requests.body(reflect.TypeOf(op.newIn()).Elem().FieldByIndex(in.bodyIndex).Type, capitalised(op.ID)+"Body")
 	default:
@@ -251,7 +312,7 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 	}
 	h.RequestBody = &huma.RequestBody{
 		Required: in.body != nil && !in.bodyOptional,
-		Content:  map[string]*huma.MediaType{in.media: {Schema: schema}},
+		Content:  map[string]*huma.MediaType{cmp.Or(in.media, mediaJSON): {Schema: schema}},
 	}
 	if len(op.Lines) > 0 {
 		h.RequestBody.Content[in.media].Example = strings.Join(op.Lines, "\n") + "\n"

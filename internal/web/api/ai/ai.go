@@ -30,6 +30,17 @@ func Operations(of *endpoint.Registry) *endpoint.Registry {
 	return r
 }
 
+// Described returns the description of the surface for the document of the API, whose operations are of.
+func Described(of *endpoint.Registry) endpoint.Surface {
+	r := Operations(of)
+	mcp.Add(r, mcp.Options{})
+	return endpoint.Surface{
+		Name: "ai", Tag: "agents", Operations: r,
+		Description: "Remember and recall, and tools for the Model Context Protocol, for agents. Only a header names the version, and an API key " +
+			"can also come in Authorization: Bearer. With the setting aiListen, these paths are at that address.",
+	}
+}
+
 // New returns the surface. o are the options of the primary surface, which shares its capacity for requests.
 func New(o api.Options, primary *api.API) (*api.API, error) {
 	o.Surface, o.Primary = usage.AI, primary

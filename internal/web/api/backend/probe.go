@@ -86,10 +86,10 @@ type readiness struct {
 	Message   string               `json:"message,omitzero"`
 	RequestID string               `json:"requestId,omitzero"`
 	Status    string               `json:"status" enum:"ready,degraded,unavailable"`
-	Checks    map[string]checkView `json:"checks"`
+	Checks    map[string]probeView `json:"checks"`
 }
 
-type checkView struct {
+type probeView struct {
 	Status string `json:"status" enum:"ok,degraded,failed,off"`
 	Measured
 }
@@ -126,7 +126,7 @@ func (c *Check) Status(ctx context.Context) (status string, m Measured) {
 // ready runs every check. The response names checks that failed; the log says why.
 func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 	out := &readyAnswer{}
-	out.Body.Status, out.Body.Checks = "ready", map[string]checkView{}
+	out.Body.Status, out.Body.Checks = "ready", map[string]probeView{}
 	if p.Stopping != nil && p.Stopping() {
 		out.unavailable(ctx, "The process is shutting down.")
 		return out, nil
@@ -142,7 +142,7 @@ func (p *Probes) ready(ctx context.Context, _ *struct{}) (*readyAnswer, error) {
 			failed[c.Name] = err
 			required = append(required, c.Name)
 		}
-		out.Body.Checks[c.Name] = checkView{status, measured}
+		out.Body.Checks[c.Name] = probeView{status, measured}
 	}
 	p.note(ctx, failed)
 	if required != nil {
