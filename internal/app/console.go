@@ -16,8 +16,8 @@ import (
 	"keepsake/internal/web/reference"
 )
 
-// consolePages returns the pages of the console and of the documentation. A build with the tag noconsole has none.
-func (a *App) consolePages() ([]api.WebPage, error) {
+// consolePages adds the pages of the console and of the documentation. A build with the tag noconsole has none.
+func (a *App) consolePages(o *api.Options) error {
 	agents := ""
 	if a.agents != nil {
 		agents = a.AIURL()
@@ -40,16 +40,17 @@ func (a *App) consolePages() ([]api.WebPage, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r, err := reference.New(reference.Options{
 		Texts: keepsake.Texts, Release: a.deps.Version, Document: a.describe, Versions: a.services.versions.registry.Snapshot,
 		BasePath: api.BasePathOf(strings.TrimSuffix(a.cfg.PublicURL, "/")), Style: c.AssetURL("console.css"), Icon: c.AssetURL("icon.svg"), Agents: agents,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return slices.Concat(c.Pages(), r.Pages()), nil
+	o.Pages, o.Missing = slices.Concat(c.Pages(), r.Pages()), r.NotFound
+	return nil
 }
 
 // SetupLink returns a link with which the first user can choose a password in the console: once, within

@@ -8,8 +8,8 @@ import (
 	"keepsake/internal/web/api"
 )
 
-// consolePages returns no pages.
-func (a *App) consolePages() ([]api.WebPage, error) { return nil, nil }
+// consolePages adds no pages.
+func (a *App) consolePages(*api.Options) error { return nil }
 
 // setupLinks returns nothing that makes links.
 func setupLinks(string) func(token string) string { return nil }

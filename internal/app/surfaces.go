@@ -136,7 +136,11 @@ func memoryLimit() int64 {
 // address of this instance if that is set.
 func (a *App) describe(version int) ([]byte, error) {
 	declared := operations(&services{declare: a.deps.Declare})
-	return endpoint.Document(declared, version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"), Surfaces(declared)...)
+	surfaces := Surfaces(declared)
+	if a.agents != nil {
+		surfaces[0].Server = a.AIURL()
+	}
+	return endpoint.Document(declared, version, cmp.Or(strings.TrimSuffix(a.cfg.PublicURL, "/"), "/"), surfaces...)
 }
 
 // newest returns the newest version that this process declares.
@@ -161,8 +165,7 @@ func (a *App) surfaces() error {
 	}
 	withPages := options
 	if !a.deps.Local {
-		var err error
-		if withPages.Pages, err = a.consolePages(); err != nil {
+		if err := a.consolePages(&withPages); err != nil {
 			return err
 		}
 	}

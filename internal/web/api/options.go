@@ -49,6 +49,8 @@ type Options struct {
 	// Document returns the OpenAPI description of a version; nil serves none.
 	Document func(version int) ([]byte, error)
 	Pages    []WebPage // for browsers; can be empty
+	// Missing is the page that browsers get at a path that does not exist, outside of the API. Can be nil.
+	Missing func(*Visit) WebResponse
 
 	Keys    Keys    // nil for a surface without credentials
 	Bearers Bearers // nil accepts no token

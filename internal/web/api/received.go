@@ -44,6 +44,10 @@ func (x *received) serve() {
 		return
 	}
 	found, values := rt.table.find(x.r)
+	if found == nil && rt.isPageMissed() {
+		found = rt.table.missing
+		x.w.Header().Add("Vary", "Accept")
+	}
 	if found == nil {
 		rt.noSuchRoute()
 		return

@@ -57,6 +57,11 @@ func (x *routed) as(k kind, known *caller) *identified {
 	return who
 }
 
+// isPageMissed reports whether a browser looks for a page at a path that does not exist.
+func (x *routed) isPageMissed() bool {
+	return x.table.missing != nil && x.reading() && !x.chargeable() && prefersHTML(x.r.Header["Accept"]) && x.table.allow(x.r) == ""
+}
+
 // noSuchRoute responds to unknown paths and methods, alike for all callers, and to OPTIONS.
 func (x *routed) noSuchRoute() {
 	if x.r.URL.Path == "*" && x.r.Method == http.MethodOptions {

@@ -19,6 +19,7 @@ type table struct {
 	root   node
 
 	operations map[string]*route // by the operation's ID
+	missing    *route            // the page at a path that does not exist; nil: there is none
 
 	prefix  string // of the paths of this version: /api/v1/
 	version *node  // the subtree below the prefix, which nearly all requests use
@@ -119,6 +120,9 @@ func (a *API) build(version int) (*table, error) {
 		a.add(t, p.Method, p.Path, webRoute(p))
 	}
 	a.add(t, http.MethodGet, homePath, &route{page: homeOrSummary(start)})
+	if a.o.Missing != nil {
+		t.missing = webRoute(WebPage{Serve: a.o.Missing})
+	}
 	return t, nil
 }
 

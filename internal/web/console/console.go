@@ -69,6 +69,7 @@ func New(o Options) (*Console, error) {
 func (c *Console) Pages() []api.WebPage {
 	list := []api.WebPage{
 		c.open("GET", "/", c.home),
+		c.open("GET", "/console", func(*visit) response { return redirect("/") }),
 		c.open("POST", "/console/sign-in", c.signIn),
 		c.open("GET", SetupPath, showSetup),
 		c.open("POST", SetupPath, c.setUp),

@@ -195,7 +195,7 @@ func sharedParameters() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"RequestId": {
 			Name: "X-Request-Id", In: "header", Schema: &huma.Schema{Type: "string"},
-			Description: "The ID of the request. An ID that does not match ^[A-Za-z0-9_-]{8,64}$ is replaced by a generated one.",
+			Description: "The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one.",
 		},
 		"AcceptVersion": {
 			Name: "Accept-Version", In: "header", Schema: text("^v?[1-9][0-9]*$"),

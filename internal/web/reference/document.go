@@ -26,7 +26,8 @@ type group struct {
 type operation struct {
 	ID, Method, Path, Summary, Text string
 	Scope                           string
-	Keys, Tokens                    bool // it accepts API keys, access tokens
+	Keys, Tokens, Secret            bool   // it accepts API keys, access tokens, the backend secret
+	Server                          string // its base address, if that is not the API's
 	Parameters                      []parameter
 	Media                           []string // of the body
 	Body                            []field
@@ -87,6 +88,7 @@ type openOperation struct {
 		Headers     map[string]*openHeader
 	}
 	Security []map[string][]string
+	Servers  []struct{ URL string }
 	Scope    string   `json:"x-required-scope"`
 	Codes    []string `json:"x-error-codes"`
 }
@@ -154,7 +156,11 @@ func (doc *openAPI) operation(method, path string, from *openOperation) operatio
 	for _, alternative := range from.Security {
 		_, key := alternative["apiKey"]
 		_, token := alternative["bearer"]
-		op.Keys, op.Tokens = op.Keys || key, op.Tokens || token
+		_, secret := alternative["backendSecret"]
+		op.Keys, op.Tokens, op.Secret = op.Keys || key, op.Tokens || token, op.Secret || secret
+	}
+	for _, s := range from.Servers {
+		op.Server = s.URL
 	}
 	for _, p := range from.Parameters {
 		if known := doc.Components.Parameters[name(p.Ref)]; known != nil {

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,8 @@ func credentials(op *operation) string {
 	switch {
 	case op.Keys && op.Tokens:
 		text = "API key or access token"
+	case op.Keys && op.Secret:
+		return "The backend secret, or an API key with the scope "
 	case op.Keys:
 		text = "API key"
 	case op.Tokens:
@@ -60,7 +63,7 @@ func curl(op *operation) string {
 	if op.Method != "GET" {
 		b.WriteString(" -X " + op.Method)
 	}
-	target := "$KEEPSAKE_URL" + op.Path
+	target := cmp.Or(op.Server, "$KEEPSAKE_URL") + op.Path
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Required {
 			joint := "?"

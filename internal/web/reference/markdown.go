@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -64,6 +65,19 @@ func renderMarkdown(source string, link func(dest string) string) (string, []hea
 		p.change(n)
 	}
 	return p.render(root), p.headings
+}
+
+// prose shows a description of the OpenAPI document, which is CommonMark.
+func prose(text string) templ.Component {
+	rendered, _ := renderMarkdown(text, func(string) string { return "" })
+	return templ.Raw(rendered)
+}
+
+// phrase is prose for a text of one paragraph, without the element of the paragraph.
+func phrase(text string) templ.Component {
+	rendered, _ := renderMarkdown(text, func(string) string { return "" })
+	rendered = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(rendered), "<p>"), "</p>")
+	return templ.Raw(rendered)
 }
 
 // page is a text that is rendered.

@@ -82,6 +82,11 @@ func (r *Reference) Pages() []api.WebPage {
 	}
 }
 
+// NotFound is the page for browsers at a path that does not exist.
+func (r *Reference) NotFound(v *api.Visit) api.WebResponse {
+	return r.show(v, (*visit).missing)
+}
+
 // policy is that of the console: a page uses only what this instance serves, and no inline script or style.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"

@@ -35,7 +35,7 @@ func Described(of *endpoint.Registry) endpoint.Surface {
 	r := Operations(of)
 	mcp.Add(r, mcp.Options{})
 	return endpoint.Surface{
-		Name: "ai", Tag: "agents", Operations: r,
+		Name: "ai", Tag: "AI services", Operations: r,
 		Description: "Remember and recall, and tools for the Model Context Protocol, for agents. Only a header names the version, and an API key " +
 			"can also come in Authorization: Bearer. With the setting aiListen, these paths are at that address.",
 	}

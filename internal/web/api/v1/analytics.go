@@ -125,8 +125,8 @@ func milliseconds(d time.Duration) float64 {
 
 // groupView contains the dimensions that requests are grouped by, and no others.
 type groupView struct {
-	Key         *string `json:"key,omitzero" doc:"The ID of the API key, none for requests without one, or __other__ for requests that were counted together."`
-	Route       *string `json:"route,omitzero" doc:"The template of the path, none for paths that do not exist, or __other__ for requests that were counted together."`
+	Key         *string `json:"key,omitzero" doc:"The ID of the API key, none for requests without one, or \x60__other__\x60 for requests that were counted together."`
+	Route       *string `json:"route,omitzero" doc:"The template of the path, none for paths that do not exist, or \x60__other__\x60 for requests that were counted together."`
 	Method      *string `json:"method,omitzero"`
 	Status      *int    `json:"status,omitzero"`
 	StatusClass *string `json:"statusClass,omitzero" example:"4xx"`

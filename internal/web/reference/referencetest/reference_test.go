@@ -152,7 +152,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			n++
 			group := get(t, p, "/docs/api/v1/"+strings.ReplaceAll(op.Tags[0], " ", "-")).text
 			for _, part := range []string{
-				`<section id="` + op.OperationID + `"`, `data-method="` + strings.ToUpper(method) + `" data-path="` + path + `"`,
+				`<section id="` + op.OperationID + `"`, path + "</code>",
 			} {
 				if !strings.Contains(group, part) {
 					t.Errorf("%s %s: the page of %v does not contain %s", method, path, op.Tags, part)
@@ -243,7 +243,7 @@ func TestReleasedVersionHasItsReferenceAndGuide(t *testing.T) {
 func TestMissingPageIsJSONForPrograms(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
-	for _, path := range []string{"/docs/guides/nothing", "/docs/api/migration/v1-to-v2", "/docs/text/nothing.md", "/docs/asset/0/nothing"} {
+	for _, path := range []string{"/nothing", "/docs/nothing", "/docs/guides/nothing", "/docs/api/migration/v1-to-v2", "/docs/text/nothing.md", "/docs/asset/0/nothing"} {
 		for accept, want := range map[string]string{"": "application/json", "*/*": "application/json", "application/json": "application/json", "text/html,*/*;q=0.8": "text/html"} {
 			if strings.Contains(path, "/asset/") || strings.Contains(path, "/text/") {
 				want = "application/json" // these are no pages
