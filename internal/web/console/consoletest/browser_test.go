@@ -241,6 +241,9 @@ func TestPagesAreAccessible(t *testing.T) {
 		tab.Open(p.URL + ids.Replace(place.path))
 		look(t, tab, string(axe), place.name)
 	}
+	tab.Open(p.URL + "/console/audit")
+	tab.Eval(`document.getElementById("menu").checked = true`, nil)
+	look(t, tab, string(axe), "menu")
 	tab.Open(p.URL + "/console/keys/new")
 	tab.Fill("input[name=name]", "website search")
 	tab.Leave(func() { tab.Click("form.form button.primary") })
