@@ -12,9 +12,13 @@ import (
 	"testing"
 
 	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
 	"keepsake/internal/testing/programtest"
 	"keepsake/internal/testing/testtier"
 )
+
+// imageUser runs the program in the image and owns its data.
+const imageUser = 65532
 
 // TestTheImageRuns does what the image does: the Dockerfile's own build command, and then what runsInTheImage does.
 func TestTheImageRuns(t *testing.T) {
@@ -40,14 +44,37 @@ func TestTheProgramRunsInTheImage(t *testing.T) {
 	runsInTheImage(t, programtest.Binary(t))
 }
 
-// runsInTheImage runs the program alone in a folder that cannot be written but for its data, without a shell, as the
-// image's user.
+// runsInTheImage runs the program as the Dockerfile says.
 func runsInTheImage(t *testing.T, binary string) {
+	t.Helper()
+	dockerfile := read(t, "Dockerfile")
+	if !strings.Contains(dockerfile, "\nUSER 65532:65532\n") {
+		t.Error("the image does not run as the user that owns /data")
+	}
+	healthy := regexp.MustCompile(`(?m)^HEALTHCHECK .* CMD \["(/keepsake)", "(\w+)"\]$`).FindStringSubmatch(dockerfile)
+	if healthy == nil {
+		t.Fatal("the Dockerfile has no health check")
+	}
+	container{
+		root: imageRoot(t, binary), env: []string{"KEEPSAKE_DATA=/data"}, command: []string{"/keepsake", "serve"}, health: healthy[1:],
+	}.run(t)
+}
+
+// container is what a container engine makes of an image.
+type container struct {
+	root    string // a folder with what the image contains
+	env     []string
+	command []string
+	health  []string // the command that checks the health
+}
+
+// run starts the program alone in a folder that cannot be written but for its data, without a shell, as the image's user.
+func (c container) run(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		testtier.Missing(t, "root, to change the root folder and the user as a container engine does")
 	}
-	file, err := elf.Open(binary)
+	file, err := elf.Open(filepath.Join(c.root, c.command[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,25 +82,22 @@ func runsInTheImage(t *testing.T, binary string) {
 	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		t.Error("the binary is not static: it asks for a loader, which the image does not have")
 	}
-	dockerfile := read(t, "Dockerfile")
-	const user = 65532
-	if !strings.Contains(dockerfile, "\nUSER 65532:65532\n") {
-		t.Error("the image does not run as the user that owns /data")
-	}
-	healthy := regexp.MustCompile(`(?m)^HEALTHCHECK .* CMD \["/keepsake", "(\w+)"\]$`).FindStringSubmatch(dockerfile)
-	if healthy == nil {
-		t.Fatal("the Dockerfile has no health check")
+	// The image's folders can be entered by its user; the test's can not.
+	for dir := c.root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 
-	root := imageRoot(t, binary, user)
-	inside := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("/keepsake", args...)
-		cmd.Dir, cmd.Env = "/", []string{"KEEPSAKE_DATA=/data", "KEEPSAKE_LISTEN=127.0.0.1:0", "KEEPSAKE_BACKEND_LISTEN=127.0.0.1:0"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
+	address := enginetest.FreeAddress(t)
+	inside := func(command []string) *exec.Cmd {
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Dir, cmd.Env = "/", append(slices.Clone(c.env), "KEEPSAKE_LISTEN="+address, "KEEPSAKE_BACKEND_LISTEN=127.0.0.1:0")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser}}
 		return cmd
 	}
 	var printed programtest.Output
-	serve := inside("serve")
+	serve := inside(c.command)
 	serve.Stdout, serve.Stderr = &printed, &printed
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -88,7 +112,8 @@ func runsInTheImage(t *testing.T, binary string) {
 			t.Logf("the server printed:\n%s", printed.String())
 		}
 	})
-	await.Until(t, "the health check of the image succeeds", func() bool { return inside(healthy[1]).Run() == nil })
+	await.Until(t, "the health check of the image succeeds", func() bool { return inside(c.health).Run() == nil })
+	firstAnswer(t, "http://"+address, programtest.FirstKey(filepath.Join(c.root, "data")))
 	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +124,7 @@ func runsInTheImage(t *testing.T, binary string) {
 }
 
 // imageRoot makes a root folder like the image's.
-func imageRoot(t *testing.T, binary string, user int) string {
+func imageRoot(t *testing.T, binary string) string {
 	t.Helper()
 	root := t.TempDir()
 	program, err := os.ReadFile(binary)
@@ -113,12 +138,8 @@ func imageRoot(t *testing.T, binary string, user int) string {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(data, user, user); err != nil {
-		t.Fatal(err)
-	}
-	// The image's folders can be entered by its user; the test's can not.
-	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
+	if os.Getuid() == 0 {
+		if err := os.Chown(data, imageUser, imageUser); err != nil {
 			t.Fatal(err)
 		}
 	}
