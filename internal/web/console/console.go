@@ -166,6 +166,8 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/keys/new", createKey)
 	add("GET", "/console/keys/{id}", showKey)
 	add("GET", "/console/keys/{id}/use", showKeyUse)
+	add("GET", "/console/keys/{id}/change", changeKeyForm)
+	add("POST", "/console/keys/{id}/change", changeKey)
 	add("GET", "/console/keys/{id}/rotate", rotateForm)
 	add("POST", "/console/keys/{id}/rotate", rotateKey)
 	add("GET", "/console/keys/{id}/revoke", revokeForm)

@@ -58,49 +58,21 @@ var scopes = []choice{
 	{"admin", "Administer the workspace, and everything above"},
 }
 
-// expiries are how long a key can be valid, in days.
-var expiries = []choice{{"7", "7 days"}, {"30", "30 days"}, {"90", "90 days"}, {"365", "1 year"}, {"", "Never"}}
-
-// keyForm is the form of a new key.
-type keyForm struct {
-	Name    string
-	Scopes  []string
-	Expiry  string
-	Once    string // identifies the form, so that sending it twice creates one key
-	Field   string // with an error
-	Message string
-}
-
-func newKeyForm(v *visit) response {
-	return show(newKeyPage(keyForm{Scopes: []string{"read"}, Expiry: "90", Once: rand.Text()}))
-}
-
-func createKey(v *visit) response {
-	form := keyForm{Name: strings.TrimSpace(v.form.Get("name")), Scopes: v.form["scope"], Expiry: v.form.Get("expiry"), Once: v.form.Get("once")}
-	in := client.NewAPIKey{Name: form.Name, Scopes: form.Scopes}
-	if form.Scopes == nil {
-		in.Scopes = []string{}
-	}
-	if days, err := strconv.Atoi(form.Expiry); err == nil && form.Expiry != "" {
-		in.ExpiresAt = new(v.At().UTC().Truncate(24*time.Hour).AddDate(0, 0, days+1)) // the same if the form is sent again
-	}
-	created, err := v.api().CreateAPIKey(client.WithIdempotencyKey(v.Context(), form.Once), in)
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError {
-		form.Field, form.Message = fieldOf(e), e.Message
-		form.Once = rand.Text()
-		return response{status: e.Status, page: newKeyPage(form)}
-	}
-	if err != nil {
-		return v.fail(err)
-	}
-	return show(createdKeyPage(createdKey{Key: created.APIKey, Text: created.Key}))
-}
-
 // createdKey is a key whose text is shown, after it was created or rotated.
 type createdKey struct {
 	Key     client.APIKey
 	Text    string // empty: it was shown before
 	Rotated bool
+
+	Elsewhere bool // the key is of another workspace, so the visitor cannot open it
+}
+
+// next is the page that follows when the text of the key is stored.
+func (k createdKey) next() string {
+	if k.Elsewhere {
+		return "/console/keys"
+	}
+	return keyPath(k.Key.ID)
 }
 
 // fieldOf returns the field of a form that an error is about.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,9 +75,23 @@ func (f *recordForm) refuseRecord(v *visit, err error, fields []string) bool {
 		return false
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok && !f.aboutNone(fields) {
-		f.Message = e.Message
+		f.Message = besideField(e)
 	}
 	return true
+}
+
+// besideField is the message of an error as it stands beside the field. It need not name the field, but it names the line if
+// the field has an item per line.
+func besideField(e *client.Error) string {
+	message := e.Message
+	if rest, ok := strings.CutPrefix(message, e.Details.Field+" "); ok {
+		message = "This " + rest
+	}
+	_, item, _ := strings.Cut(strings.TrimSuffix(e.Details.Field, "]"), "[")
+	if n, err := strconv.Atoi(item); err == nil {
+		message = "Line " + strconv.Itoa(n+1) + ": " + message
+	}
+	return message
 }
 
 // isConflict reports whether a change was refused because another one came first.
@@ -99,7 +114,7 @@ func (f *recordForm) collide(stored map[string]string, revision int64, labels []
 func (f *recordForm) written(name string) string {
 	value := f.Values[name]
 	switch name {
-	case "tags":
+	case "tags", "allowedIps":
 		return strings.Join(linesOf(value), "\n")
 	case "metadata":
 		if metadata, err := f.metadata(); err == nil {

@@ -164,6 +164,7 @@ var places = []struct{ name, path string }{
 	{"keys", "/console/keys"},
 	{"key-new", "/console/keys/new"},
 	{"key", "/console/keys/{id}"},
+	{"key-change", "/console/keys/{id}/change"},
 	{"key-rotate", "/console/keys/{id}/rotate"},
 	{"key-revoke", "/console/keys/{id}/revoke"},
 	{"documents", "/console/documents"},
