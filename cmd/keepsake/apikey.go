@@ -1,12 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
@@ -17,6 +17,8 @@ func keysCommand(st *stage) *cobra.Command {
 		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRotateCommand(st), keysCompleteCommand(st),
 		keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
 }
+
+const scopesHelp = "read,write,developer:manage,analytics:read,memory:read,memory:write,admin"
 
 func keysCreateCommand(st *stage) *cobra.Command {
 	var (
@@ -36,7 +38,7 @@ func keysCreateCommand(st *stage) *cobra.Command {
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&k.Name, "name", "", "name of the key")
-	flags.StringSliceVar(&k.Scopes, "scopes", nil, "comma-separated scopes: read,write,developer:manage,analytics:read,memory:read,memory:write,admin")
+	flags.StringSliceVar(&k.Scopes, "scopes", nil, "comma-separated scopes: "+scopesHelp)
 	flags.StringVar(&expiresAt, "expires-at", "", "expiry `TIME`, such as 2027-01-31T00:00:00Z")
 	flags.StringVar(&expires, "expires-in", "", "`DURATION` until it expires, such as 90d or 12h")
 	flags.Int64Var(&perMinute, "requests-per-minute", 0, "minute limit of the key (default: the tier's)")
@@ -45,7 +47,7 @@ func keysCreateCommand(st *stage) *cobra.Command {
 	flags.StringVar(subject, "subject", "", "bind the key to the subject with this `ID`")
 	flags.StringVar(agent, "agent", "", "bind the key to the agent with this `ID`")
 	flags.StringSliceVar(ips, "allowed-ips", nil, "comma-separated `NETWORKS` it can be used from, such as 10.0.0.0/8 (default: any)")
-	flags.StringVar(&k.WorkspaceID, "workspace", "", "`ID` of the workspace (default: the caller's)")
+	flags.StringVar(&k.WorkspaceID, "workspace", "", "`ID` or name of the workspace (default: the caller's)")
 	cmd.MarkFlagsMutuallyExclusive("expires-at", "expires-in")
 	for _, name := range []string{"name", "scopes"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -64,6 +66,10 @@ func keysCreateCommand(st *stage) *cobra.Command {
 			k.Quota = &client.Quota{Daily: given(flags.Changed("daily"), daily), Monthly: given(flags.Changed("monthly"), monthly)}
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			var err error
+			if k.WorkspaceID, err = workspaceID(cmd.Context(), c, k.WorkspaceID); err != nil {
+				return err
+			}
 			made, err := c.CreateAPIKey(cmd.Context(), k)
 			if err != nil {
 				return fmt.Errorf("create key: %w", err)
@@ -125,10 +131,15 @@ func keysListCommand(st *stage) *cobra.Command {
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&q.State, "state", "", "only keys in this `STATE`: active, rotating, expired, disabled or revoked")
-	cmd.Flags().StringVar(&q.CreatedBy, "created-by", "", "only keys created by the user or key with this `ID`")
+	cmd.Flags().StringVar(&q.CreatedBy, "created-by", "", "only keys created by the user or key with this `ID`, email address or name")
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			var err error
+			if q.CreatedBy, err = actorID(cmd.Context(), c, q.CreatedBy); err != nil {
+				return err
+			}
 			keys := []client.APIKey{}
 			for k, err := range c.EachAPIKey(cmd.Context(), q) {
 				if err != nil {
@@ -137,9 +148,7 @@ func keysListCommand(st *stage) *cobra.Command {
 				keys = append(keys, k)
 			}
 			if asJSON {
-				return st.printJSON(struct {
-					Items []client.APIKey `json:"items"`
-				}{keys})
+				return st.printJSON(items[client.APIKey]{keys})
 			}
 			st.printKeys(keys)
 			return nil
@@ -148,39 +157,37 @@ func keysListCommand(st *stage) *cobra.Command {
 	return cmd
 }
 
-func (st *stage) printKeys(keys []client.APIKey) {
-	rows := make([]table.Row, 0, len(keys))
-	for _, k := range keys {
-		rows = append(rows, table.Row{
-			k.ID, plain(k.Name), k.State, k.Hint + "…", strings.Join(k.Scopes, ","), k.RateLimit.RequestsPerMinute,
-			when(k.ExpiresAt), when(k.LastUsedAt),
+// aboutKey returns a command whose argument is the ID or the name of an API key. do gets the ID.
+func aboutKey(st *stage, cmd *cobra.Command, do func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	t := targetFlags(st, cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			id, err := keyID(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			return do(cmd.Context(), c, id)
 		})
 	}
-	st.printTable(table.Row{"id", "name", "state", "key", "scopes", "per minute", "expires", "last used"}, rows)
+	return cmd
 }
 
 func keysGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show an API key", Args: cobra.ExactArgs(1),
-		Example: "  keepsake keys get key_01m7zq3v8ye2sbg5n6wkt9rdfc --json",
+		Use: "get KEY", Short: "Show an API key",
+		Long:    "Shows an API key, without its secret. KEY is an ID or a name.",
+		Example: "  keepsake keys get website\n  keepsake keys get key_01m7zq3v8ye2sbg5n6wkt9rdfc --json",
 	}
-	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return t.with(cmd.Context(), func(c *client.Client) error {
-			k, err := c.APIKey(cmd.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("get key %s: %w", args[0], err)
-			}
-			if asJSON {
-				return st.printJSON(k)
-			}
-			st.printKeys([]client.APIKey{*k})
-			return nil
-		})
-	}
-	return cmd
+	return aboutKey(st, cmd, func(ctx context.Context, c *client.Client, id string) error {
+		k, err := c.APIKey(ctx, id)
+		if err != nil {
+			return fmt.Errorf("get key %s: %w", id, err)
+		}
+		return st.printKey(k, asJSON)
+	})
 }
 
 func keysRevokeCommand(st *stage) *cobra.Command {
@@ -189,25 +196,21 @@ func keysRevokeCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke an API key", Args: cobra.ExactArgs(1),
-		Long:    "Revokes an API key at once. A revoked key never works again.",
-		Example: "  keepsake keys revoke key_01m7zq3v8ye2sbg5n6wkt9rdfc --reason 'found in a log'",
+		Use: "revoke KEY", Short: "Revoke an API key",
+		Long:    "Revokes an API key at once. A revoked key never works again. KEY is an ID or a name.",
+		Example: "  keepsake keys revoke website --reason 'found in a log'",
 	}
-	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "reason for the audit log")
 	jsonFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return t.with(cmd.Context(), func(c *client.Client) error {
-			k, err := c.RevokeAPIKey(cmd.Context(), args[0], reason)
-			if err != nil {
-				return fmt.Errorf("revoke key %s: %w", args[0], err)
-			}
-			if asJSON {
-				return st.printJSON(k)
-			}
-			fmt.Fprintf(st.out, "%s (%s) is %s.\n", k.ID, plain(k.Name), k.State)
-			return nil
-		})
-	}
-	return cmd
+	return aboutKey(st, cmd, func(ctx context.Context, c *client.Client, id string) error {
+		k, err := c.RevokeAPIKey(ctx, id, reason)
+		if err != nil {
+			return fmt.Errorf("revoke key %s: %w", id, err)
+		}
+		if asJSON {
+			return st.printJSON(k)
+		}
+		fmt.Fprintf(st.out, "%s (%s) is %s.\n", k.ID, plain(k.Name), k.State)
+		return nil
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,10 +18,11 @@ func keysRotateCommand(st *stage) *cobra.Command {
 		force, asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Rotate an API key", Args: cobra.ExactArgs(1),
+		Use: "rotate KEY", Short: "Rotate an API key", Args: cobra.ExactArgs(1),
 		Long: "Gives an API key a new secret and prints it on standard output. ID, limits and quotas stay the same. The old secret\n" +
-			"keeps working for the grace period, so that clients can change over; `keepsake keys complete` ends it earlier.",
-		Example: "  keepsake keys rotate key_01m7zq3v8ye2sbg5n6wkt9rdfc --grace 7d",
+			"keeps working for the grace period, so that clients can change over; `keepsake keys complete` ends it earlier.\n" +
+			"KEY is an ID or a name.",
+		Example: "  keepsake keys rotate website --grace 7d",
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&grace, "grace", "24h", "`DURATION` for which the old secret keeps working, from 0 to 30d")
@@ -32,9 +34,13 @@ func keysRotateCommand(st *stage) *cobra.Command {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			k, err := c.RotateAPIKey(cmd.Context(), args[0], client.Rotation{GraceSeconds: &seconds, Force: force}, nil)
+			id, err := keyID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("rotate key %s: %w", args[0], err)
+				return err
+			}
+			k, err := c.RotateAPIKey(cmd.Context(), id, client.Rotation{GraceSeconds: &seconds, Force: force}, nil)
+			if err != nil {
+				return fmt.Errorf("rotate key %s: %w", id, err)
 			}
 			if asJSON {
 				return st.printJSON(k)
@@ -69,24 +75,20 @@ func graceSeconds(text string) (int64, error) {
 func keysCompleteCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "complete ID", Short: "Complete the rotation of an API key", Args: cobra.ExactArgs(1),
-		Long:    "Ends the grace period of a rotation: the old secret stops working at once.",
-		Example: "  keepsake keys complete key_01m7zq3v8ye2sbg5n6wkt9rdfc",
+		Use: "complete KEY", Short: "Complete the rotation of an API key",
+		Long:    "Ends the grace period of a rotation: the old secret stops working at once. KEY is an ID or a name.",
+		Example: "  keepsake keys complete website",
 	}
-	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return t.with(cmd.Context(), func(c *client.Client) error {
-			k, err := c.CompleteAPIKeyRotation(cmd.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("complete the rotation of key %s: %w", args[0], err)
-			}
-			if asJSON {
-				return st.printJSON(k)
-			}
-			fmt.Fprintf(st.out, "API key %s (%s) has one secret, %s….\n", k.ID, plain(k.Name), k.Hint)
-			return nil
-		})
-	}
-	return cmd
+	return aboutKey(st, cmd, func(ctx context.Context, c *client.Client, id string) error {
+		k, err := c.CompleteAPIKeyRotation(ctx, id)
+		if err != nil {
+			return fmt.Errorf("complete the rotation of key %s: %w", id, err)
+		}
+		if asJSON {
+			return st.printJSON(k)
+		}
+		fmt.Fprintf(st.out, "API key %s (%s) has one secret, %s….\n", k.ID, plain(k.Name), k.Hint)
+		return nil
+	})
 }

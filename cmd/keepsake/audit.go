@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -137,8 +138,8 @@ func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
 	var q client.AuditQuery
 	var from, to string
 	flags := cmd.Flags()
-	flags.StringVar(&q.Workspace, "workspace", "", "only entries of the workspace with this `ID`")
-	flags.StringVar(&q.Actor, "actor", "", "only entries of the key or user with this `ID`, or local")
+	flags.StringVar(&q.Workspace, "workspace", "", "only entries of the workspace with this `ID` or name")
+	flags.StringVar(&q.Actor, "actor", "", "only entries of the key or user with this `ID`, name or email address, or local")
 	flags.StringVar(&q.Action, "action", "", "only entries of this `ACTION`, such as api_key.revoked")
 	flags.StringVar(&q.Target, "target", "", "only entries about this `ID`")
 	flags.StringVar(&from, "from", "", "only entries from this `TIME` on, such as 2026-11-30T00:00:00Z")
@@ -162,6 +163,15 @@ func auditFlags(cmd *cobra.Command) (read func() (client.AuditQuery, error)) {
 	}
 }
 
+// auditIDs replaces the names in a query by IDs.
+func auditIDs(ctx context.Context, c *client.Client, q *client.AuditQuery) (err error) {
+	if q.Workspace, err = workspaceID(ctx, c, q.Workspace); err != nil {
+		return err
+	}
+	q.Actor, err = actorID(ctx, c, q.Actor)
+	return err
+}
+
 func auditListCommand(st *stage) *cobra.Command {
 	var (
 		limit  int
@@ -177,6 +187,7 @@ func auditListCommand(st *stage) *cobra.Command {
 	query := auditFlags(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 50, "number of entries")
 	cmd.Flags().BoolVar(&reads, "reads", false, "list reads of memories, too")
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		q, err := query()
@@ -186,6 +197,9 @@ func auditListCommand(st *stage) *cobra.Command {
 		q.Limit = max(1, min(limit, 200))
 		q.Changes = !reads && q.Action == ""
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			if err := auditIDs(cmd.Context(), c, &q); err != nil {
+				return err
+			}
 			entries := []client.AuditEntry{}
 			for e, err := range c.EachAuditEntry(cmd.Context(), q) {
 				if err != nil {
@@ -197,9 +211,7 @@ func auditListCommand(st *stage) *cobra.Command {
 				entries = append(entries, e)
 			}
 			if asJSON {
-				return st.printJSON(struct {
-					Items []client.AuditEntry `json:"items"`
-				}{entries})
+				return st.printJSON(items[client.AuditEntry]{entries})
 			}
 			st.printAudit(entries)
 			return nil
@@ -209,17 +221,19 @@ func auditListCommand(st *stage) *cobra.Command {
 }
 
 func (st *stage) printAudit(entries []client.AuditEntry) {
-	orNone := func(s *string) string {
-		if s == nil {
-			return "-"
-		}
-		return *s
-	}
 	rows := make([]table.Row, 0, len(entries))
 	for _, e := range entries {
-		rows = append(rows, table.Row{when(&e.At), e.Action, e.Outcome, e.Count, orNone(e.Actor), orNone(e.Target), orNone(e.Address)})
+		rows = append(rows, table.Row{whenCell(&e.At), e.Action, e.Outcome, e.Count, orNone(e.Actor), orNone(e.Target), orNone(e.Address)})
 	}
-	st.printTable(table.Row{"at", "action", "outcome", "times", "actor", "target", "address"}, rows)
+	st.printTable([]column{
+		{title: "at (UTC)"},
+		{title: "action", free: true},
+		{title: "outcome"},
+		{title: "times", extra: true},
+		{title: "actor", free: true},
+		{title: "target", free: true},
+		{title: "address", extra: true},
+	}, rows)
 }
 
 func auditExportCommand(st *stage) *cobra.Command {
@@ -237,6 +251,9 @@ func auditExportCommand(st *stage) *cobra.Command {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			if err := auditIDs(cmd.Context(), c, &q); err != nil {
+				return err
+			}
 			return st.export("entries", out, false, func(w *lineCounter) error { return c.ExportAuditLog(cmd.Context(), q, w) })
 		})
 	}

@@ -136,13 +136,13 @@ func (st *stage) printBench(r *loadrun.Report) {
 			ms(l.Latency.Max), l.Throttled, l.Failed,
 		})
 	}
-	st.printTable(table.Row{"Requests", "sent", "ok/s", "mean ms", "p50", "p90", "p99", "p99.9", "max", "throttled", "failed"}, rows)
+	st.printTable(fixed("Requests", "sent", "ok/s", "mean ms", "p50", "p90", "p99", "p99.9", "max", "throttled", "failed"), rows)
 	fmt.Fprintln(st.out)
 	rows = nil
 	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
 		rows = append(rows, table.Row{status, r.Statuses[status]})
 	}
-	st.printTable(table.Row{"Status", "answers"}, rows)
+	st.printTable(fixed("Status", "answers"), rows)
 	if r.Total.Throttled > 0 {
 		fmt.Fprintf(st.out, "\n%d requests were throttled (429); the run waited %s for Retry-After.\n", r.Total.Throttled, seconds(r.WaitedSeconds))
 	}

@@ -40,6 +40,7 @@ type stage struct {
 	now      func() time.Time
 	tty      bool // out is a terminal
 	errTTY   bool // err is a terminal, so progress is drawn
+	wide     bool // tables are not limited in width
 
 	queues []*logqueue.Writer // in front of out and err, after detach
 	log    *slog.Logger       // of the program, after detach

@@ -28,10 +28,14 @@ func searchReindexCommand(st *stage) *cobra.Command {
 		Example: "  keepsake search reindex --data /var/lib/keepsake",
 	}
 	t := localFlags(st, cmd)
-	cmd.Flags().StringVar(&workspace, "workspace", "", "`ID` of the workspace (default: all)")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "`ID` or name of the workspace (default: all)")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			workspace, err := workspaceID(cmd.Context(), c, workspace)
+			if err != nil {
+				return err
+			}
 			done, err := st.reindex(cmd.Context(), c, workspace, !asJSON && st.errTTY)
 			switch {
 			case err != nil:

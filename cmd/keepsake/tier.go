@@ -61,11 +61,15 @@ func (st *stage) printTiers(tiers []client.Tier, asJSON bool, object any) error 
 	}
 	rows := make([]table.Row, 0, len(tiers))
 	for _, t := range tiers {
+		storage := "no limit"
+		if t.Storage != nil {
+			storage = sizeText(*t.Storage)
+		}
 		rows = append(rows, table.Row{
-			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories), count(t.Storage),
+			t.Name, t.RequestsPerMinute, t.Daily, t.Monthly, count(t.Keys), count(t.Users), count(t.Documents), count(t.Memories), storage,
 		})
 	}
-	st.printTable(table.Row{"name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories", "storage"}, rows)
+	st.printTable(fixed("name", "per minute", "daily", "monthly", "keys", "users", "documents", "memories", "storage"), rows)
 	return nil
 }
 
@@ -98,7 +102,7 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		{"users", "users", func(n *client.TierNumbers) **int64 { return &n.Users }},
 		{"documents", "documents", func(n *client.TierNumbers) **int64 { return &n.Documents }},
 		{"memories", "memories", func(n *client.TierNumbers) **int64 { return &n.Memories }},
-		{"storage", "stored bytes", func(n *client.TierNumbers) **int64 { return &n.Storage }},
+		{"storage", "stored bytes, or a size such as 100GiB", func(n *client.TierNumbers) **int64 { return &n.Storage }},
 	}
 	var names []string
 	for _, rate := range rates {
@@ -106,7 +110,7 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		names = append(names, rate.flag)
 	}
 	for _, count := range counts {
-		flags.Var(countFlag{count.of(&n)}, count.flag, count.help+"; none for no limit, 0 for none at all")
+		flags.Var(countFlag{count.of(&n), count.flag == "storage"}, count.flag, count.help+"; none for no limit, 0 for none at all")
 		names = append(names, count.flag)
 	}
 	cmd.MarkFlagsOneRequired(names...)
@@ -151,8 +155,11 @@ func tierNamed(ctx context.Context, c *client.Client, name string) (*client.Tier
 	return nil, fmt.Errorf("change tier %s: there is no tier of this name", name)
 }
 
-// countFlag is a flag for a count of a tier: a number, or none for no limit.
-type countFlag struct{ count **int64 }
+// countFlag is a flag for a count of a tier: a number, or none for no limit. A count of bytes can have a unit.
+type countFlag struct {
+	count **int64
+	bytes bool
+}
 
 const noLimit = "none"
 
@@ -165,6 +172,13 @@ func (f countFlag) Set(text string) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
+	if f.bytes {
+		size, ok := parseSize(text)
+		if !ok {
+			return fmt.Errorf("must be a number of bytes such as 100GiB, or %s for no limit", noLimit)
+		}
+		n, err = size, nil
+	}
 	if err != nil || n < 0 {
 		return fmt.Errorf("must be a whole number from 0, or %s for no limit", noLimit)
 	}

@@ -43,15 +43,23 @@ func usageCommand(st *stage) *cobra.Command {
 	flags.StringSliceVar(&q.GroupBy, "by", []string{"route"}, "up to two dimensions: key, route, method, status, statusClass, version, surface")
 	flags.StringArrayVar(&q.Filter, "filter", nil, "only requests with this `DIMENSION:VALUE`; can be repeated")
 	flags.IntVar(&q.Limit, "limit", 10, "number of groups")
-	flags.StringVar(&q.Workspace, "workspace", "", "`ID` of the workspace, or all (default: the caller's)")
+	flags.StringVar(&q.Workspace, "workspace", "", "`ID` or name of the workspace, or all (default: the caller's)")
 	cmd.MarkFlagsMutuallyExclusive("window", "from")
 	cmd.MarkFlagsMutuallyExclusive("window", "to")
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := periodFlags(&q, from, to); err != nil {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			if q.Workspace != "all" {
+				id, err := workspaceID(cmd.Context(), c, q.Workspace)
+				if err != nil {
+					return err
+				}
+				q.Workspace = id
+			}
 			report, err := readUsage(cmd.Context(), c, q)
 			if err != nil {
 				return fmt.Errorf("read usage: %w", err)
@@ -121,9 +129,9 @@ func (st *stage) printUsageReport(r *usageReport) {
 	for _, series := range r.Series.Series {
 		trends[strings.Join(groupValues(series.Group), "\n")] = sparkline(series.Points, sparkWidth)
 	}
-	head := table.Row{}
+	var head []column
 	for _, name := range groupNames(r.Top[0].Group) {
-		head = append(head, name)
+		head = append(head, column{title: name, free: true})
 	}
 	rows := make([]table.Row, 0, len(r.Top))
 	for _, one := range r.Top {
@@ -134,7 +142,7 @@ func (st *stage) printUsageReport(r *usageReport) {
 		}
 		rows = append(rows, append(row, one.Requests, one.Errors, one.Throttled, decimals(one.P99Ms), trends[strings.Join(values, "\n")]))
 	}
-	st.printTable(append(head, "requests", "errors", "over limit", "p99 ms", "over time"), rows)
+	st.printTable(append(head, fixed("requests", "errors", "over limit", "p99 ms", "over time")...), rows)
 }
 
 // counted formats a number of things.

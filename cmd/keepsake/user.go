@@ -35,7 +35,7 @@ func usersCreateCommand(st *stage) *cobra.Command {
 	cmd.Flags().StringVar(&u.Email, "email", "", "email address, used to sign in")
 	cmd.Flags().StringVar(&u.Role, "role", "", rolesHelp+" (default member)")
 	cmd.Flags().StringVar(&u.Name, "name", "", "display name")
-	cmd.Flags().StringVar(&u.WorkspaceID, "workspace", "", "`ID` of the workspace (default: the caller's)")
+	cmd.Flags().StringVar(&u.WorkspaceID, "workspace", "", "`ID` or name of the workspace (default: the caller's)")
 	cmd.Flags().StringVar(&passwordFile, "password-file", "", passwordFileHelp+" (default: a generated password)")
 	if err := cmd.MarkFlagRequired("email"); err != nil {
 		panic(err) // a flag of this command
@@ -48,6 +48,9 @@ func usersCreateCommand(st *stage) *cobra.Command {
 			}
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			if u.WorkspaceID, err = workspaceID(cmd.Context(), c, u.WorkspaceID); err != nil {
+				return err
+			}
 			made, err := c.CreateUser(cmd.Context(), u)
 			if err != nil {
 				return fmt.Errorf("create user: %w", err)
@@ -87,11 +90,16 @@ func usersListCommand(st *stage) *cobra.Command {
 		Example: "  keepsake users list --role admin",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&q.Workspace, "workspace", "", "only users of the workspace with this `ID`")
+	cmd.Flags().StringVar(&q.Workspace, "workspace", "", "only users of the workspace with this `ID` or name")
 	cmd.Flags().StringVar(&q.Role, "role", "", "only users with this role: "+rolesHelp)
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			var err error
+			if q.Workspace, err = workspaceID(cmd.Context(), c, q.Workspace); err != nil {
+				return err
+			}
 			users := []client.User{}
 			for u, err := range c.EachUser(cmd.Context(), q) {
 				if err != nil {
@@ -99,46 +107,65 @@ func usersListCommand(st *stage) *cobra.Command {
 				}
 				users = append(users, u)
 			}
-			return st.printUsers(users, asJSON, struct {
-				Items []client.User `json:"items"`
-			}{users})
+			if asJSON {
+				return st.printJSON(items[client.User]{users})
+			}
+			st.printUsers(users)
+			return nil
 		})
 	}
 	return cmd
 }
 
-// printUsers prints users as a table, or object as JSON.
-func (st *stage) printUsers(users []client.User, asJSON bool, object any) error {
-	if asJSON {
-		return st.printJSON(object)
-	}
+func (st *stage) printUsers(users []client.User) {
 	rows := make([]table.Row, 0, len(users))
 	for _, u := range users {
-		state := "active"
-		if u.Disabled {
-			state = "disabled"
-		}
-		rows = append(rows, table.Row{u.ID, u.Email, u.Role, state, u.WorkspaceID, when(u.LastLoginAt)})
+		rows = append(rows, table.Row{u.ID, u.Email, u.Role, userState(&u), u.WorkspaceID, whenCell(u.LastLoginAt)})
 	}
-	st.printTable(table.Row{"id", "email", "role", "state", "workspace", "last login"}, rows)
+	st.printTable([]column{
+		{title: "id"}, {title: "email", free: true}, {title: "role"}, {title: "state"}, {title: "workspace", extra: true}, {title: "last login (UTC)"},
+	}, rows)
+}
+
+func userState(u *client.User) string {
+	if u.Disabled {
+		return "disabled"
+	}
+	return "active"
+}
+
+// printUser prints all of a user, or JSON.
+func (st *stage) printUser(u *client.User, asJSON bool) error {
+	if asJSON {
+		return st.printJSON(u)
+	}
+	st.printRecord(
+		field{"id", u.ID}, field{"email", u.Email}, field{"name", orNone(u.Name)}, field{"role", u.Role}, field{"state", userState(u)},
+		field{"workspace", u.WorkspaceID}, field{"last login", when(u.LastLoginAt)}, field{"created", when(&u.CreatedAt)},
+	)
 	return nil
 }
 
 func usersGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show a user", Args: cobra.ExactArgs(1),
-		Example: "  keepsake users get usr_01m7zq3v8ye2sbg5n6wkt9rdfc",
+		Use: "get USER", Short: "Show a user", Args: cobra.ExactArgs(1),
+		Long:    "Shows a user. USER is an ID or an email address.",
+		Example: "  keepsake users get ada@example.org",
 	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			u, err := c.User(cmd.Context(), args[0])
+			id, err := userID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("get user %s: %w", args[0], err)
+				return err
 			}
-			return st.printUsers([]client.User{*u}, asJSON, u)
+			u, err := c.User(cmd.Context(), id)
+			if err != nil {
+				return fmt.Errorf("get user %s: %w", id, err)
+			}
+			return st.printUser(u, asJSON)
 		})
 	}
 	return cmd
@@ -150,10 +177,11 @@ func usersChangeCommand(st *stage) *cobra.Command {
 		disabled, asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "change ID", Short: "Change a user's name, role or password, or disable the user", Args: cobra.ExactArgs(1),
+		Use: "change USER", Short: "Change a user's name, role or password, or disable the user", Args: cobra.ExactArgs(1),
 		Long: "Changes the given fields and leaves the others unchanged. A new role takes effect at once. Disabling a user or setting\n" +
-			"a password ends all of the user's sessions. The last admin of a workspace cannot lose that role.",
-		Example: "  keepsake users change usr_01m7zq3v8ye2sbg5n6wkt9rdfc --role admin",
+			"a password ends all of the user's sessions. The last admin of a workspace cannot lose that role. USER is an ID or an email\n" +
+			"address.",
+		Example: "  keepsake users change ada@example.org --role admin",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
@@ -185,11 +213,15 @@ func usersChangeCommand(st *stage) *cobra.Command {
 			change.Password = client.To(password)
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			u, err := c.ChangeUser(cmd.Context(), args[0], change, nil)
+			id, err := userID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("change user %s: %w", args[0], err)
+				return err
 			}
-			return st.printUsers([]client.User{*u}, asJSON, u)
+			u, err := c.ChangeUser(cmd.Context(), id, change, nil)
+			if err != nil {
+				return fmt.Errorf("change user %s: %w", id, err)
+			}
+			return st.printUser(u, asJSON)
 		})
 	}
 	return cmd
@@ -197,17 +229,22 @@ func usersChangeCommand(st *stage) *cobra.Command {
 
 func usersDeleteCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Delete a user", Args: cobra.ExactArgs(1),
-		Long:    "Deletes a user and ends all of the user's sessions. The email address can be used again.",
-		Example: "  keepsake users delete usr_01m7zq3v8ye2sbg5n6wkt9rdfc",
+		Use: "delete USER", Short: "Delete a user", Args: cobra.ExactArgs(1),
+		Long: "Deletes a user and ends all of the user's sessions. The email address can be used again. USER is an ID or an\n" +
+			"email address.",
+		Example: "  keepsake users delete ada@example.org",
 	}
 	t := targetFlags(st, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			if err := c.DeleteUser(cmd.Context(), args[0], nil); err != nil {
-				return fmt.Errorf("delete user %s: %w", args[0], err)
+			id, err := userID(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(st.out, "Deleted user %s.\n", args[0])
+			if err := c.DeleteUser(cmd.Context(), id, nil); err != nil {
+				return fmt.Errorf("delete user %s: %w", id, err)
+			}
+			fmt.Fprintf(st.out, "Deleted user %s.\n", id)
 			return nil
 		})
 	}

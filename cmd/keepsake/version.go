@@ -61,9 +61,9 @@ func (st *stage) printVersions(versions []client.VersionRecord, asJSON bool, obj
 	}
 	rows := make([]table.Row, 0, len(versions))
 	for _, v := range versions {
-		rows = append(rows, table.Row{v.Version.Version, v.State, when(&v.Since), when(v.AnnouncedAt), when(v.SunsetAt), when(v.RetiresAt)})
+		rows = append(rows, table.Row{v.Version.Version, v.State, whenCell(&v.Since), whenCell(v.AnnouncedAt), whenCell(v.SunsetAt), whenCell(v.RetiresAt)})
 	}
-	st.printTable(table.Row{"version", "state", "since", "announced", "sunset", "retires"}, rows)
+	st.printTable(fixed("version", "state", "since (UTC)", "announced (UTC)", "sunset (UTC)", "retires (UTC)"), rows)
 	return nil
 }
 
@@ -180,17 +180,17 @@ func versionsRetireCommand(st *stage) *cobra.Command {
 
 func versionsRehearseCommand(st *stage) *cobra.Command {
 	var (
-		keyID, until string
-		asJSON       bool
+		key, until string
+		asJSON     bool
 	)
 	cmd := &cobra.Command{
 		Use: "rehearse-sunset N", Short: "Rehearse a sunset for one API key", Args: cobra.ExactArgs(1),
 		Long: "Answers one API key as if the version's sunset had passed (410), so that its owner can test a migration before the date.\n" +
 			"To end a rehearsal early, run the command again with an earlier time.",
-		Example: "  keepsake versions rehearse-sunset 1 --key-id key_01m7zq3v8ye2sbg5n6wkt9rdfc --until 2026-12-01T12:00:00Z",
+		Example: "  keepsake versions rehearse-sunset 1 --key-id website --until 2026-12-01T12:00:00Z",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&keyID, "key-id", "", "`ID` of the API key")
+	cmd.Flags().StringVar(&key, "key-id", "", "`ID` or name of the API key")
 	cmd.Flags().StringVar(&until, "until", "", "`TIME` at which the rehearsal ends")
 	for _, name := range []string{"key-id", "until"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
@@ -211,7 +211,11 @@ func versionsRehearseCommand(st *stage) *cobra.Command {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			r, err := c.RehearseSunset(cmd.Context(), number, keyID, *at)
+			id, err := keyID(cmd.Context(), c, key)
+			if err != nil {
+				return err
+			}
+			r, err := c.RehearseSunset(cmd.Context(), number, id, *at)
 			if err != nil {
 				return fmt.Errorf("rehearse the sunset of version %d: %w", number, err)
 			}
@@ -236,6 +240,7 @@ func versionsUsageCommand(st *stage) *cobra.Command {
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&from, "from", "", "only callers since `TIME`")
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		number, err := versionArgument(args[0])
@@ -266,17 +271,13 @@ func (st *stage) printVersionCallers(callers []client.VersionCaller, asJSON bool
 			Items []client.VersionCaller `json:"items"`
 		}{callers})
 	}
-	text := func(s *string) string {
-		if s == nil {
-			return "-"
-		}
-		return *s
-	}
 	rows := make([]table.Row, 0, len(callers))
 	for _, c := range callers {
 		caller := cmp.Or(c.KeyID, c.UserID)
-		rows = append(rows, table.Row{text(caller), c.WorkspaceID, text(c.Method), text(c.Route), text(c.Client), when(&c.LastAt)})
+		rows = append(rows, table.Row{orNone(caller), c.WorkspaceID, orNone(c.Method), orNone(c.Route), orNone(c.Client), whenCell(&c.LastAt)})
 	}
-	st.printTable(table.Row{"caller", "workspace", "method", "route", "client", "last"}, rows)
+	st.printTable([]column{
+		{title: "caller"}, {title: "workspace", extra: true}, {title: "method"}, {title: "route", free: true}, {title: "client", free: true}, {title: "last (UTC)"},
+	}, rows)
 	return nil
 }

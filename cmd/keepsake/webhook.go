@@ -57,6 +57,7 @@ func webhooksListCommand(st *stage) *cobra.Command {
 		Example: "  keepsake webhooks list",
 	}
 	t := targetFlags(st, cmd)
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -74,9 +75,16 @@ func webhooksListCommand(st *stage) *cobra.Command {
 			}
 			rows := make([]table.Row, 0, len(list))
 			for _, w := range list {
-				rows = append(rows, table.Row{w.ID, w.URL, webhookState(&w), eventsText(w.Events), when(w.LastSuccessAt), when(w.FailingSince)})
+				rows = append(rows, table.Row{w.ID, w.URL, webhookState(&w), eventsText(w.Events), whenCell(w.LastSuccessAt), whenCell(w.FailingSince)})
 			}
-			st.printTable(table.Row{"id", "url", "state", "events", "last success", "failing since"}, rows)
+			st.printTable([]column{
+				{title: "id"},
+				{title: "url", free: true},
+				{title: "state", free: true},
+				{title: "events", extra: true},
+				{title: "last success (UTC)"},
+				{title: "failing since (UTC)", extra: true},
+			}, rows)
 			return nil
 		})
 	}
@@ -109,7 +117,7 @@ func webhooksRotateCommand(st *stage) *cobra.Command {
 		force, asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Rotate the secret of a webhook", Args: cobra.ExactArgs(1),
+		Use: "rotate WEBHOOK", Short: "Rotate the secret of a webhook, by its ID or URL", Args: cobra.ExactArgs(1),
 		Long: "Gives a webhook a new secret and prints it on standard output. Deliveries are signed with both secrets for the grace\n" +
 			"period, so that receivers can change over.",
 		Example: "  keepsake webhooks rotate whk_01m7zq3v8ye2sbg5n6wkt9rdfc --grace 7d",
@@ -124,9 +132,13 @@ func webhooksRotateCommand(st *stage) *cobra.Command {
 			return err
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			w, err := c.RotateWebhookSecret(cmd.Context(), args[0], client.Rotation{GraceSeconds: &seconds, Force: force}, nil)
+			hook, err := webhookID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("rotate the secret of webhook %s: %w", args[0], err)
+				return err
+			}
+			w, err := c.RotateWebhookSecret(cmd.Context(), hook, client.Rotation{GraceSeconds: &seconds, Force: force}, nil)
+			if err != nil {
+				return fmt.Errorf("rotate the secret of webhook %s: %w", hook, err)
 			}
 			if asJSON {
 				return st.printJSON(w)
@@ -144,16 +156,20 @@ func webhooksRotateCommand(st *stage) *cobra.Command {
 
 func webhooksDeleteCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Delete a webhook and its deliveries", Args: cobra.ExactArgs(1),
+		Use: "delete WEBHOOK", Short: "Delete a webhook, by its ID or URL, and its deliveries", Args: cobra.ExactArgs(1),
 		Example: "  keepsake webhooks delete whk_01m7zq3v8ye2sbg5n6wkt9rdfc",
 	}
 	t := targetFlags(st, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			if err := c.DeleteWebhook(cmd.Context(), args[0], nil); err != nil {
-				return fmt.Errorf("delete webhook %s: %w", args[0], err)
+			hook, err := webhookID(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(st.out, "Deleted webhook %s.\n", args[0])
+			if err := c.DeleteWebhook(cmd.Context(), hook, nil); err != nil {
+				return fmt.Errorf("delete webhook %s: %w", hook, err)
+			}
+			fmt.Fprintf(st.out, "Deleted webhook %s.\n", hook)
 			return nil
 		})
 	}
@@ -163,21 +179,25 @@ func webhooksDeleteCommand(st *stage) *cobra.Command {
 func webhooksPingCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "ping ID", Short: "Send a test event to a webhook", Args: cobra.ExactArgs(1),
+		Use: "ping WEBHOOK", Short: "Send a test event to a webhook, by its ID or URL", Args: cobra.ExactArgs(1),
 		Example: "  keepsake webhooks ping whk_01m7zq3v8ye2sbg5n6wkt9rdfc",
 	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			d, err := c.PingWebhook(cmd.Context(), args[0])
+			hook, err := webhookID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("ping webhook %s: %w", args[0], err)
+				return err
+			}
+			d, err := c.PingWebhook(cmd.Context(), hook)
+			if err != nil {
+				return fmt.Errorf("ping webhook %s: %w", hook, err)
 			}
 			if asJSON {
 				return st.printJSON(d)
 			}
-			fmt.Fprintf(st.out, "Added delivery %s. `keepsake webhooks deliveries %s` shows the result.\n", d.ID, args[0])
+			fmt.Fprintf(st.out, "Added delivery %s. `keepsake webhooks deliveries %s` shows the result.\n", d.ID, hook)
 			return nil
 		})
 	}
@@ -190,19 +210,24 @@ func webhooksDeliveriesCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "deliveries ID", Short: "List the deliveries of a webhook, newest first", Args: cobra.ExactArgs(1),
+		Use: "deliveries WEBHOOK", Short: "List the deliveries of a webhook, by its ID or URL, newest first", Args: cobra.ExactArgs(1),
 		Example: "  keepsake webhooks deliveries whk_01m7zq3v8ye2sbg5n6wkt9rdfc --state failed",
 	}
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&q.State, "state", "", "only deliveries in this `STATE`: pending, delivered or failed")
 	cmd.Flags().StringVar(&q.Event, "event", "", "only deliveries of this `EVENT`, such as memory.created")
 	cmd.Flags().IntVar(&q.Limit, "limit", 50, "most deliveries to show, up to 200")
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			page, err := c.ListDeliveries(cmd.Context(), args[0], q)
+			hook, err := webhookID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("list the deliveries of webhook %s: %w", args[0], err)
+				return err
+			}
+			page, err := c.ListDeliveries(cmd.Context(), hook, q)
+			if err != nil {
+				return fmt.Errorf("list the deliveries of webhook %s: %w", hook, err)
 			}
 			if asJSON {
 				return st.printJSON(page)
@@ -221,9 +246,17 @@ func (st *stage) printDeliveries(list []client.Delivery) {
 		if n := len(d.Attempts); n > 0 {
 			last = attemptText(&d.Attempts[n-1])
 		}
-		rows = append(rows, table.Row{d.ID, d.Event, d.State, len(d.Attempts), last, when(&d.CreatedAt), when(d.NextAttemptAt)})
+		rows = append(rows, table.Row{d.ID, d.Event, d.State, len(d.Attempts), last, whenCell(&d.CreatedAt), whenCell(d.NextAttemptAt)})
 	}
-	st.printTable(table.Row{"id", "event", "state", "attempts", "last", "created", "next attempt"}, rows)
+	st.printTable([]column{
+		{title: "id"},
+		{title: "event", free: true},
+		{title: "state"},
+		{title: "attempts"},
+		{title: "last", free: true},
+		{title: "created (UTC)"},
+		{title: "next attempt (UTC)", extra: true},
+	}, rows)
 }
 
 func attemptText(a *client.DeliveryAttempt) string {
@@ -242,7 +275,7 @@ func attemptText(a *client.DeliveryAttempt) string {
 func webhooksReplayCommand(st *stage) *cobra.Command {
 	var failed bool
 	cmd := &cobra.Command{
-		Use: "replay ID [DELIVERY]", Short: "Send deliveries of a webhook again", Args: cobra.RangeArgs(1, 2),
+		Use: "replay WEBHOOK [DELIVERY]", Short: "Send deliveries of a webhook, by its ID or URL, again", Args: cobra.RangeArgs(1, 2),
 		Long: "Sends a delivery of a webhook again, or with --failed all that have failed. Events keep their IDs, so that receivers\n" +
 			"recognize those that they already have.",
 		Example: "  keepsake webhooks replay whk_01m7zq3v8ye2sbg5n6wkt9rdfc dlv_01m7zq3v8ye2sbg5n6wkt9rdfc\n" +
@@ -255,17 +288,21 @@ func webhooksReplayCommand(st *stage) *cobra.Command {
 			return usageError("give the ID of a delivery, or --failed")
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
+			hook, err := webhookID(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
 			ids := args[1:]
 			if failed {
-				for d, err := range c.EachDelivery(cmd.Context(), args[0], client.DeliveryQuery{State: "failed"}) {
+				for d, err := range c.EachDelivery(cmd.Context(), hook, client.DeliveryQuery{State: "failed"}) {
 					if err != nil {
-						return fmt.Errorf("list the deliveries of webhook %s: %w", args[0], err)
+						return fmt.Errorf("list the deliveries of webhook %s: %w", hook, err)
 					}
 					ids = append(ids, d.ID)
 				}
 			}
 			for _, id := range ids {
-				if _, err := c.ReplayDelivery(cmd.Context(), args[0], id); err != nil {
+				if _, err := c.ReplayDelivery(cmd.Context(), hook, id); err != nil {
 					return fmt.Errorf("replay delivery %s: %w", id, err)
 				}
 			}

@@ -21,8 +21,8 @@ func workspacesCreateCommand(st *stage) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a workspace", Args: noArguments,
-		Long: "Creates an empty workspace. Create its first admin with `keepsake users create --workspace ID --role admin`, and its\n" +
-			"first API key with `keepsake keys create --workspace ID`.",
+		Long: "Creates an empty workspace. Create its first admin with `keepsake users create --workspace NAME --role admin`, and its\n" +
+			"first API key with `keepsake keys create --workspace NAME`.",
 		Example: "  keepsake workspaces create --name 'Team Blue' --tier pro",
 	}
 	t := targetFlags(st, cmd)
@@ -51,6 +51,7 @@ func workspacesListCommand(st *stage) *cobra.Command {
 		Example: "  keepsake workspaces list",
 	}
 	t := targetFlags(st, cmd)
+	wideFlag(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
@@ -61,9 +62,7 @@ func workspacesListCommand(st *stage) *cobra.Command {
 				}
 				workspaces = append(workspaces, w)
 			}
-			return st.printWorkspaces(workspaces, asJSON, struct {
-				Items []client.WorkspaceRecord `json:"items"`
-			}{workspaces})
+			return st.printWorkspaces(workspaces, asJSON, items[client.WorkspaceRecord]{workspaces})
 		})
 	}
 	return cmd
@@ -80,25 +79,30 @@ func (st *stage) printWorkspaces(workspaces []client.WorkspaceRecord, asJSON boo
 		if w.Suspended {
 			state = "suspended"
 		}
-		rows = append(rows, table.Row{w.ID, w.Name, w.Tier, state, when(&w.CreatedAt)})
+		rows = append(rows, table.Row{w.ID, w.Name, w.Tier, state, whenCell(&w.CreatedAt)})
 	}
-	st.printTable(table.Row{"id", "name", "tier", "state", "created"}, rows)
+	st.printTable([]column{{title: "id"}, {title: "name", free: true}, {title: "tier", free: true}, {title: "state"}, {title: "created (UTC)"}}, rows)
 	return nil
 }
 
 func workspacesGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show a workspace", Args: cobra.ExactArgs(1),
-		Example: "  keepsake workspaces get wsp_01m7zq3v8ye2sbg5n6wkt9rdfc",
+		Use: "get WORKSPACE", Short: "Show a workspace", Args: cobra.ExactArgs(1),
+		Long:    "Shows a workspace. WORKSPACE is an ID or a name.",
+		Example: "  keepsake workspaces get 'Team Blue'",
 	}
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			w, err := c.WorkspaceRecord(cmd.Context(), args[0])
+			id, err := workspaceID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("get workspace %s: %w", args[0], err)
+				return err
+			}
+			w, err := c.WorkspaceRecord(cmd.Context(), id)
+			if err != nil {
+				return fmt.Errorf("get workspace %s: %w", id, err)
 			}
 			return st.printWorkspaces([]client.WorkspaceRecord{*w}, asJSON, w)
 		})
@@ -113,11 +117,11 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 		embeddings        bool
 	)
 	cmd := &cobra.Command{
-		Use: "change ID", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: cobra.ExactArgs(1),
+		Use: "change WORKSPACE", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: cobra.ExactArgs(1),
 		Long: "Changes the given fields and leaves the others unchanged. The keys and users of a suspended workspace are refused;\n" +
 			"--suspended=false admits them again. Changing the tier never resets usage.\n" +
-			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url.",
-		Example: "  keepsake workspaces change wsp_01m7zq3v8ye2sbg5n6wkt9rdfc --tier business",
+			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url. WORKSPACE is an ID or a name.",
+		Example: "  keepsake workspaces change 'Team Blue' --tier business",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
@@ -142,9 +146,13 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 			change.Embeddings = client.To(embeddings)
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
-			w, err := c.ChangeWorkspace(cmd.Context(), args[0], change, nil)
+			id, err := workspaceID(cmd.Context(), c, args[0])
 			if err != nil {
-				return fmt.Errorf("change workspace %s: %w", args[0], err)
+				return err
+			}
+			w, err := c.ChangeWorkspace(cmd.Context(), id, change, nil)
+			if err != nil {
+				return fmt.Errorf("change workspace %s: %w", id, err)
 			}
 			return st.printWorkspaces([]client.WorkspaceRecord{*w}, asJSON, w)
 		})
