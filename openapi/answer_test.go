@@ -118,10 +118,8 @@ func (c *caller) compare(op *openapi3.Operation, name string, request *http.Requ
 	for header := range described.Value.Headers {
 		documented = append(documented, http.CanonicalHeaderKey(header))
 	}
-	for header, shared := range c.doc.Components.Headers {
-		if shared.Value.Extensions["x-every-response"] == true {
-			documented = append(documented, http.CanonicalHeaderKey(header))
-		}
+	for header := range at(c.doc.Extensions, "x-every-response", "headers") {
+		documented = append(documented, http.CanonicalHeaderKey(header))
 	}
 	for header := range response.Header {
 		if !slices.Contains(documented, header) {

@@ -43,6 +43,7 @@ func gone(before, after map[string]any) (list []string) {
 // It makes no difference to clients if a response is shared. It changes and returns doc.
 func inlined(doc map[string]any) map[string]any {
 	headers := at(doc, "components", "headers")
+	everywhere := at(doc, "x-every-response", "headers")
 	resolve := func(v any, components map[string]any) map[string]any {
 		object := v.(map[string]any)
 		if ref, ok := object["$ref"].(string); ok {
@@ -54,12 +55,7 @@ func inlined(doc map[string]any) map[string]any {
 		responses := at(op, "responses")
 		for status, response := range responses {
 			response := resolve(response, at(doc, "components", "responses"))
-			all := map[string]any{}
-			for name, header := range headers {
-				if header.(map[string]any)["x-every-response"] == true {
-					all[name] = header
-				}
-			}
+			all := maps.Clone(everywhere)
 			own, _ := response["headers"].(map[string]any)
 			for name, header := range own {
 				all[name] = resolve(header, headers)
@@ -185,7 +181,7 @@ func TestABreakingChangeIsNoticedAtOnce(t *testing.T) {
 		delete(at(doc, "paths", "/api/v1/search", "get", "responses"), "429")
 	}
 	more["HeaderOfEveryResponseRemoved"] = func(doc map[string]any) {
-		delete(at(doc, "components", "headers", "X-RateLimit-Remaining"), "x-every-response")
+		delete(at(doc, "x-every-response", "headers"), "X-RateLimit-Remaining")
 	}
 	more["HeaderOfASharedResponseRemoved"] = func(doc map[string]any) {
 		delete(at(doc, "components", "responses", "TooManyRequests", "headers"), "Retry-After")

@@ -21,7 +21,7 @@ const about = `Keepsake is search and long-term memory behind a governed API. Ca
 
 Every path that supports GET also supports HEAD. OPTIONS returns the methods of a path in Allow. Any other method of a path is refused with 405 method_not_allowed, and a path that does not exist with 404 not_found. Both responses have the body and the headers of every error. Responses can gain fields at any time. A request with an unknown field is refused.
 
-Headers that are marked x-every-response in components.headers can be on every response. The responses list only their other headers. An operation that accepts no credential has an empty list of security requirements. Each operation lists the codes of its errors in x-error-codes.`
+The headers in x-every-response can be on every response. The responses list only their other headers. An operation that accepts no credential has an empty list of security requirements. Each operation lists the codes of its errors in x-error-codes.`
 
 // Surface is a surface of the program that the document describes beside the API.
 type Surface struct {
@@ -59,16 +59,18 @@ func Document(r *Registry, n int, server string, surfaces ...Surface) ([]byte, e
 				Title:       "Keepsake API",
 				Description: about,
 				Version:     r.DocumentVersion(n),
+				Contact:     &huma.Contact{Name: "The operator of this instance"},
 				License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 				Extensions:  map[string]any{"x-api-version": n},
 			},
-			Servers: []*huma.Server{{URL: server}},
-			Tags:    slices.Clone(r.tags),
-			Paths:   map[string]*huma.PathItem{},
+			Servers:    []*huma.Server{{URL: server}},
+			Tags:       slices.Clone(r.tags),
+			Paths:      map[string]*huma.PathItem{},
+			Extensions: map[string]any{"x-every-response": map[string]any{"headers": sharedHeaders(true)}},
 			Components: &huma.Components{
 				Responses:  map[string]*huma.Response{"NotModified": notModified()},
 				Parameters: sharedParameters(),
-				Headers:    sharedHeaders(),
+				Headers:    sharedHeaders(false),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, which identifies a program."},
 					"bearer": {
@@ -188,6 +190,9 @@ func (d *document) declare(op *described) {
 func (d *document) describeAnswer(op *Operation, h *huma.Operation) {
 	headers := headersOf(op)
 	for _, own := range op.output.headers {
+		if onEveryResponse(own.name) {
+			continue
+		}
 		headers[own.name] = &huma.Param{Ref: headerPrefix + own.name}
 		if own.name == "ETag" && op.Method == http.MethodGet {
 			h.Responses["304"] = &huma.Response{Ref: responsePrefix + "NotModified"}
@@ -282,7 +287,7 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 		named[p.name] = true
 		schema := d.requests.field(&p.member, "")
 		schema.Nullable = false // a pointer only shows that it was omitted
-		param := &huma.Param{Name: p.name, In: string(p.place), Required: p.required, Schema: schema, Description: schema.Description}
+		param := &huma.Param{Name: p.name, In: string(p.place), Required: p.required, Schema: schema, Description: cmp.Or(schema.Description, paramDocs[p.name])}
 		schema.Description = ""
 		h.Parameters = append(h.Parameters, param)
 	}

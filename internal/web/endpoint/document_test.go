@@ -65,9 +65,10 @@ func TestDocumentHasCredentialsErrorsAndHeaders(t *testing.T) {
 			t.Errorf("createNote: no answer %d", status)
 		}
 	}
+	everywhere := doc.Extensions["x-every-response"].(map[string]any)["headers"].(map[string]any)
 	for _, header := range []string{"X-API-Version", "X-RateLimit-Limit", "X-RateLimit-Monthly-Remaining", "X-Request-Id", "Deprecation"} {
-		if shared := doc.Components.Headers[header]; shared == nil || shared.Value.Extensions["x-every-response"] != true {
-			t.Errorf("the header %s is not marked as one of every response", header)
+		if everywhere[header] == nil {
+			t.Errorf("the header %s is not one of every response", header)
 		}
 	}
 	codes, _ := create.Extensions["x-error-codes"].([]any)
@@ -99,6 +100,25 @@ func TestDocumentHasCredentialsErrorsAndHeaders(t *testing.T) {
 		if open == asked {
 			t.Errorf("schema %s: takes more members: %v", name, open)
 		}
+	}
+}
+
+func TestSharedNamesAreDescribedWithoutATag(t *testing.T) {
+	t.Parallel()
+	doc := loadDocument(t, notes(new(echo)))
+	list := doc.Paths.Value("/api/v1/notes").Get
+	items := list.Responses.Status(200).Value.Content["application/json"].Schema.Value.Properties["items"].Value
+	for name, text := range map[string]string{
+		"items":    items.Description,
+		"limit":    list.Parameters.GetByInAndName("query", "limit").Description,
+		"If-Match": doc.Paths.Value("/api/v1/notes/{id}").Patch.Parameters.GetByInAndName("header", "If-Match").Description,
+	} {
+		if text == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+	if tagged := doc.Components.Schemas["NoteBody"].Value.Properties["title"].Value.Description; tagged != "What it is about." {
+		t.Errorf("the description in a tag became %q", tagged)
 	}
 }
 

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -47,7 +48,11 @@ func (c *schemas) body(t reflect.Type, hint string) *huma.Schema {
 // field describes a parameter or a member.
 func (c *schemas) field(m *member, hint string) *huma.Schema {
 	c.alias(m.field.Type, map[reflect.Type]bool{})
-	return c.refined(huma.SchemaFromField(c.registry, m.field, hint), m)
+	schema := huma.SchemaFromField(c.registry, m.field, hint)
+	if c.shapes.side == answered {
+		schema.Description = cmp.Or(schema.Description, fieldDocs[m.name])
+	}
+	return c.refined(schema, m)
 }
 
 // alias tells the library the JSON forms of our own types.
@@ -123,6 +128,9 @@ func (c *schemas) rewrite(name string) {
 	}
 }
 
+// anyItem describes the values of a list that are refused one by one.
+const anyItem = "The list accepts other values too. Each is refused without affecting the other items."
+
 // notBlank matches a text that is not blank.
 const notBlank = `[^\t-\r\x20\x85\p{Z}]`
 
@@ -148,8 +156,8 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		}
 	case anyKind:
 		if s.loose != nil {
-			// Any value is accepted. Null is named too, for validators that do not include it in "any".
-			schema = &huma.Schema{AnyOf: []*huma.Schema{{}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
+			// Null is named too, for validators that do not include it in "any".
+			schema = &huma.Schema{AnyOf: []*huma.Schema{{Description: anyItem}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
 		}
 	case listKind, sequenceKind:
 		schema.Items = c.refined(schema.Items, s.item)
