@@ -45,7 +45,8 @@ func (r *release) build(p platform, dir string) (program, error) {
 	if err != nil {
 		return built, err
 	}
-	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS="}
+	// These replace what is set on this machine, which would change the bytes.
+	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=true"}
 	_, err = command(r.root, env, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+r.version, "-o", absolute, "./cmd/keepsake")
 	if err != nil {
 		return built, err
@@ -166,12 +167,12 @@ func (r *release) checksums(sign func([]byte) []byte) error {
 	return os.WriteFile(path+".minisig", sign([]byte(b.String())), 0o644)
 }
 
-// signer returns what signs with a secret key of minisign; nil without a key.
-func signer(path string) (func([]byte) []byte, error) {
+// signer returns what signs with the secret key of minisign in a file; nil without a file.
+func signer(path, password string) (func([]byte) []byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	key, err := minisign.PrivateKeyFromFile(os.Getenv("MINISIGN_PASSWORD"), path)
+	key, err := minisign.PrivateKeyFromFile(password, path)
 	if err != nil {
 		return nil, fmt.Errorf("the key %s cannot be read; check the file and MINISIGN_PASSWORD: %w", path, err)
 	}

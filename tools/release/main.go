@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,15 +38,16 @@ type release struct {
 }
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[1:], "."); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+// run runs the program with arguments, in the checkout that contains dir.
+func run(args []string, dir string) error {
 	set := flag.NewFlagSet("release", flag.ContinueOnError)
-	set.SetOutput(os.Stderr)
+	set.SetOutput(io.Discard) // the error says what is wrong
 	version := set.String("version", "", "`version` such as 0.1.0; without it, the tag of the commit")
 	out := set.String("out", "dist", "`folder` to create")
 	key := set.String("sign-key", "", "`file` with the secret key of minisign; MINISIGN_PASSWORD is its password")
@@ -64,8 +66,8 @@ func run(args []string) error {
 		return fmt.Errorf("%s already exists; remove it, or choose another folder with OUT=FOLDER", *out)
 	}
 	r := release{}
-	if r.root, err = command(".", nil, "git", "rev-parse", "--show-toplevel"); err != nil {
-		return err
+	if r.root, err = command(dir, nil, "git", "rev-parse", "--show-toplevel"); err != nil {
+		return errors.New("a release is built from a checkout of Git, and this folder is in none that Git can read")
 	}
 	if r.version, err = versionOf(r.root, *version); err != nil {
 		return err
@@ -73,7 +75,7 @@ func run(args []string) error {
 	if err := r.readCommit(); err != nil {
 		return err
 	}
-	sign, err := signer(*key)
+	sign, err := signer(*key, os.Getenv("MINISIGN_PASSWORD"))
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,6 @@ func list(out string, signed bool) error {
 		fmt.Println(filepath.Join(out, f.Name()))
 	}
 	if !signed {
-		fmt.Println("checksums.txt is not signed")
 		fmt.Fprintln(os.Stderr, "release: checksums.txt is not signed; give SIGN_KEY=FILE, the secret key of minisign, to sign it")
 	}
 	return nil

@@ -3,13 +3,17 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// TestPackagingGivesTheSameBytes packs one program twice, in two folders, and compares the checksums.
-func TestPackagingGivesTheSameBytes(t *testing.T) {
-	t.Parallel()
+// packed returns a release into a new folder, and a program for it, which is that of the test.
+func packed(t *testing.T) (release, program) {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -18,37 +22,87 @@ func TestPackagingGivesTheSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	binary, notices := filepath.Join(dir, "keepsake"), filepath.Join(dir, "NOTICES")
+	for path, content := range map[string][]byte{binary: readFile(t, self), notices: []byte("licenses")} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	r := release{version: "0.1.0", at: time.Unix(1_700_000_000, 0).UTC(), root: root, out: t.TempDir()}
+	return r, program{platform: platform{"linux", "amd64"}, binary: binary, notices: notices}
+}
+
+// TestPackagingGivesTheSameBytes packs one program twice, in two folders, and compares the checksums.
+func TestPackagingGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
 	var sums [2]string
 	for i := range sums {
-		dir := t.TempDir()
-		binary, notices := filepath.Join(dir, "keepsake"), filepath.Join(dir, "NOTICES")
-		for path, content := range map[string][]byte{binary: data, notices: []byte("licenses")} {
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r := release{version: "0.1.0", at: time.Unix(1_700_000_000, 0).UTC(), root: root, out: t.TempDir()}
-		p := program{platform: platform{"linux", "amd64"}, binary: binary, notices: notices}
+		r, p := packed(t)
 		if err := r.pack(p); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.image([]program{p}, filepath.Join(dir, "image")); err != nil {
+		if err := r.image([]program{p}, t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.checksums(nil); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(r.out, "checksums.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sums[i] = string(text)
+		sums[i] = string(readFile(t, filepath.Join(r.out, "checksums.txt")))
 	}
 	if sums[0] != sums[1] {
 		t.Errorf("the same program gave\n%s\nand then\n%s", sums[0], sums[1])
+	}
+}
+
+// TestTheImageIsValid reads the layout of an image for two platforms and checks every digest and size in it.
+func TestTheImageIsValid(t *testing.T) {
+	t.Parallel()
+	r, p := packed(t)
+	other := p
+	other.arch = "arm64"
+	dir := t.TempDir()
+	if err := r.image([]program{p, other}, dir); err != nil {
+		t.Fatal(err)
+	}
+	outer, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(outer); err != nil {
+		t.Error(err)
+	}
+	named, err := outer.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(named.Manifests) != 1 || named.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "0.1.0" {
+		t.Fatalf("the layout has %+v", named.Manifests)
+	}
+	index, err := outer.ImageIndex(named.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range images.Manifests {
+		found = append(found, m.Platform.String())
+		image, err := index.Image(m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := image.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Platform().String() != m.Platform.String() || config.Config.Labels["org.opencontainers.image.version"] != "0.1.0" {
+			t.Errorf("the image for %s has %+v", m.Platform, config)
+		}
+	}
+	if !slices.Equal(found, []string{"linux/amd64", "linux/arm64"}) {
+		t.Errorf("the index has images for %q", found)
 	}
 }
