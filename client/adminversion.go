@@ -92,9 +92,10 @@ type VersionQuery struct {
 
 // VersionCallerQuery selects callers of a version, and a page of their list.
 type VersionCallerQuery struct {
-	From   *time.Time // only callers since then
-	Limit  int        // 0: the server's default
-	Cursor string
+	From      *time.Time // only callers since then
+	NoConsole bool       // leave out what the console has called for its pages
+	Limit     int        // 0: the server's default
+	Cursor    string
 }
 
 const versions = "/api/v1/admin/versions"
@@ -156,6 +157,9 @@ func (c *Client) ListVersionCallers(ctx context.Context, number int, q VersionCa
 	values := url.Values{}
 	if q.From != nil {
 		values.Set("from", q.From.Format(time.RFC3339Nano))
+	}
+	if q.NoConsole {
+		values.Set("console", "false")
 	}
 	setInt(values, "limit", q.Limit)
 	set(values, "cursor", q.Cursor)

@@ -16,7 +16,7 @@ type UsageQuery struct {
 	From, To  time.Time // zero: 24 hours before To, and now
 	Interval  string    // minute, hour, day; empty: by the length of the period
 	GroupBy   []string  // up to two of key, route, method, status, statusClass, version and surface
-	Filter    []string  // dimension:value
+	Filter    []string  // dimension:value, or -dimension:value to leave it out
 	Limit     int       // groups or items; 0: the server's default
 }
 

@@ -100,11 +100,27 @@ func Failed(status int) bool { return status >= 400 && status != 429 }
 // Throttled reports whether a limit refused the request.
 func Throttled(status int) bool { return status == 429 }
 
-// Filter selects requests. Values of one dimension are alternatives; a request must match every dimension that has values.
+// Filter selects requests. Values of one dimension are alternatives; a request must match every dimension that has values, and
+// have none of the excluded values.
 type Filter struct {
-	allowed [len(dimensionNames)][]string
-	some    []Dimension // those with values
-	nothing bool        // no request can match
+	allowed  [len(dimensionNames)][]string
+	some     []Dimension // those with values
+	excluded []exclusion
+	nothing  bool // no request can match
+}
+
+// exclusion is a value that requests must not have.
+type exclusion struct {
+	of    Dimension
+	value string
+}
+
+// all reports whether f allows every request.
+func (f *Filter) all() bool { return len(f.some) == 0 && len(f.excluded) == 0 && !f.nothing }
+
+// onlyNoConsole reports whether f allows every request but those of the console.
+func (f *Filter) onlyNoConsole() bool {
+	return len(f.some) == 0 && slices.Equal(f.excluded, []exclusion{{Surface, "console"}}) && !f.nothing
 }
 
 // Values returns the allowed values of a dimension; none if all are.
@@ -146,11 +162,17 @@ func (f *Filter) Match(t *Traits) bool {
 			return false
 		}
 	}
+	for _, e := range f.excluded {
+		if t.Of(e.of) == e.value {
+			return false
+		}
+	}
 	return true
 }
 
-// add adds a value in the form dimension:value.
+// add adds a value in the form dimension:value, or -dimension:value to exclude it.
 func (f *Filter) add(text string) error {
+	text, excludes := strings.CutPrefix(text, "-")
 	name, value, ok := strings.Cut(text, ":")
 	if !ok || value == "" {
 		return problem.Validation("filter", problem.Format, "A filter must be written as dimension:value, such as route:/api/v1/search.")
@@ -161,6 +183,10 @@ func (f *Filter) add(text string) error {
 	}
 	if !d.fits(value) {
 		return problem.Validation("filter", problem.Format, "The value of the filter "+name+" must be "+d.form()+".")
+	}
+	if excludes {
+		f.excluded = append(f.excluded, exclusion{d, value})
+		return nil
 	}
 	if f.allowed[d] == nil {
 		f.some = append(f.some, d)
@@ -207,7 +233,7 @@ const maxValue = 256
 
 var (
 	methods  = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"}
-	surfaces = []string{"primary", "ai", "backend"}
+	surfaces = []string{"primary", "ai", "backend", "console"}
 )
 
 // form describes the values of d.

@@ -75,7 +75,7 @@ type Params struct {
 	From, To *time.Time
 	Interval string   // minute, hour, day, or auto or empty
 	GroupBy  []string // names of dimensions, each possibly several separated by commas
-	Filters  []string // dimension:value
+	Filters  []string // dimension:value, or -dimension:value to exclude
 }
 
 // Query is a question about the usage of a workspace.

@@ -104,7 +104,7 @@ func TestBadQueriesAreRefused(t *testing.T) {
 		"a class":              {Params{Filters: []string{"statusClass:6xx"}}, "filter", problem.Format},
 		"a method":             {Params{Filters: []string{"method:get"}}, "filter", problem.Format},
 		"a version":            {Params{Filters: []string{"version:v1"}}, "filter", problem.Format},
-		"a surface":            {Params{Filters: []string{"surface:console"}}, "filter", problem.Format},
+		"a surface":            {Params{Filters: []string{"surface:web"}}, "filter", problem.Format},
 		"a long key":           {Params{Filters: []string{"key:" + strings.Repeat("x", 1000)}}, "filter", problem.Format},
 		"many filters":         {Params{Filters: many}, "filter", problem.TooLong},
 	} {
@@ -159,6 +159,10 @@ func TestFiltersMatch(t *testing.T) {
 		{[]string{"version:1"}, true, false},
 		{[]string{"version:none", "version:2"}, false, true},
 		{[]string{"key:none", "key:key_a"}, true, true},
+		{[]string{"-surface:ai"}, true, false},
+		{[]string{"-surface:console"}, true, true},
+		{[]string{"-key:none", "-key:key_b"}, true, false},
+		{[]string{"status:404", "-status:404"}, false, false},
 	} {
 		q, err := Parse(Params{Filters: c.filters}, now)
 		if err != nil {

@@ -102,14 +102,14 @@ func (s *Service) Top(ctx context.Context, q *Query, limit int) ([]Ranked, error
 // Versions returns the usage of each version.
 func (s *Service) Versions(ctx context.Context, q *Query) ([]VersionUse, error) {
 	list, err := q.Versions(s.cells(ctx, q))
-	if err != nil || len(list) == 0 || len(q.Filter.some) > 0 {
+	if err != nil || len(list) == 0 || !q.Filter.all() && !q.Filter.onlyNoConsole() {
 		return list, err
 	}
 	// Cells only know the minute, hour or day. Callers of versions are recorded with the time of their last call.
 	if err := s.o.Flush(ctx); err != nil {
 		return nil, err
 	}
-	calls, err := s.o.Calls.LastCalls(ctx, q.WorkspaceID)
+	calls, err := s.o.Calls.LastCalls(ctx, q.WorkspaceID, q.Filter.onlyNoConsole())
 	if err != nil {
 		return nil, fmt.Errorf("read the last calls of versions: %w", err)
 	}

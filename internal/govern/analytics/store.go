@@ -33,6 +33,7 @@ type UsageStore interface {
 
 // CallStore reads when versions were called.
 type CallStore interface {
-	// LastCalls returns when each version was last called, for a workspace or, if it is empty, for all.
-	LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error)
+	// LastCalls returns when each version was last called, for a workspace or, if it is empty, for all, with or
+	// without the calls of the console.
+	LastCalls(ctx context.Context, workspaceID string, noConsole bool) (map[int]time.Time, error)
 }

@@ -27,6 +27,9 @@ type Caller struct {
 // ManyClients stands for all further clients of a caller that has used more than maxClients.
 const ManyClients = "other"
 
+// Console is the client that the console calls for its pages. Only the console has this name.
+const Console = "keepsake-console"
+
 // CallerStore stores callers.
 type CallerStore interface {
 	// AddCallers adds callers or moves their LastAt, never back. It stores at most max clients of one caller of a version
@@ -43,6 +46,7 @@ type CallerQuery struct {
 	Version     int
 	WorkspaceID string    // empty: of all workspaces
 	From        time.Time // with a call since then; zero: any
+	NoConsole   bool      // leave out what the console has called for its pages
 	After       *Caller   // those after this one in the order of the list; nil: from its beginning
 	Limit       int
 }

@@ -19,6 +19,7 @@ const (
 	Primary Surface = iota
 	AI
 	Backend
+	Console // requests of the console's pages to the API, for the person who looks at them
 
 	surfaces = iota // how many there are
 )
@@ -29,6 +30,8 @@ func (s Surface) String() string {
 		return "ai"
 	case Backend:
 		return "backend"
+	case Console:
+		return "console"
 	default:
 		return "primary"
 	}

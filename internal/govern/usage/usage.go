@@ -16,7 +16,7 @@ type Cell struct {
 	Method      string
 	Status      int
 	Version     int
-	Surface     string // primary, ai, backend
+	Surface     string // primary, ai, backend, console
 	Requests    int64
 	Charged     int64
 	BytesIn     int64

@@ -106,6 +106,9 @@ func (s *Callers) Callers(ctx context.Context, q lifecycle.CallerQuery) ([]lifec
 	if !q.From.IsZero() {
 		c.Where("last_at >= ?", store.Micros(q.From))
 	}
+	if q.NoConsole {
+		c.Where("client <> ?", lifecycle.Console)
+	}
 	if a := q.After; a != nil {
 		c.Where("(workspace_id, caller_id, route, client) > (?, ?, ?, ?)", a.WorkspaceID, a.CallerID, a.Route, a.Client)
 	}
@@ -139,10 +142,13 @@ func (s *Callers) PruneCallers(ctx context.Context, before time.Time) error {
 }
 
 // LastCalls implements analytics.CallStore.
-func (s *Callers) LastCalls(ctx context.Context, workspaceID string) (map[int]time.Time, error) {
+func (s *Callers) LastCalls(ctx context.Context, workspaceID string, noConsole bool) (map[int]time.Time, error) {
 	var c store.Conditions
 	if workspaceID != "" {
 		c.Where("workspace_id = ?", workspaceID)
+	}
+	if noConsole {
+		c.Where("client <> ?", lifecycle.Console)
 	}
 	query := `SELECT version, max(last_at) FROM version_caller` + c.Clause()
 	calls := map[int]time.Time{}

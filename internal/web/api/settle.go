@@ -3,11 +3,13 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"keepsake/internal/base/trace"
 	"keepsake/internal/govern/analytics"
 	"keepsake/internal/govern/auth"
+	"keepsake/internal/govern/lifecycle"
 	"keepsake/internal/govern/usage"
 )
 
@@ -34,7 +36,7 @@ func (e *exchange) settle() {
 func (e *exchange) recordUse(took time.Duration) {
 	x, who := &e.routed, e.identified.caller
 	use := usage.Event{
-		Route: x.route.usage, Surface: x.api.o.Surface, Version: uint8(x.version.Number), Status: uint16(e.answered.status),
+		Route: x.route.usage, Surface: x.surface(), Version: uint8(x.version.Number), Status: uint16(e.answered.status),
 		At: x.at, Took: took, BytesIn: max(0, x.r.ContentLength), BytesOut: int64(e.answered.size),
 	}
 	if x.stream != nil {
@@ -61,7 +63,20 @@ func (x *routed) note(p *auth.Principal) {
 	if x.gone != nil {
 		version, rt = x.gone.Number, x.routeOf(x.gone.Number)
 	}
-	x.api.o.Callers.Note(version, p, rt.name, x.agent(), x.at)
+	agent := x.agent()
+	if strings.HasPrefix(agent, lifecycle.Console) && !isVisit(x.ctx.parent) {
+		agent = "" // no other program has this name
+	}
+	x.api.o.Callers.Note(version, p, rt.name, agent, x.at)
+}
+
+// surface returns the surface that the request is recorded with. A page of the console sends its requests to the primary
+// surface.
+func (x *received) surface() usage.Surface {
+	if isVisit(x.ctx.parent) {
+		return usage.Console
+	}
+	return x.api.o.Surface
 }
 
 // record adds the request to the log of requests.
@@ -71,7 +86,7 @@ func (e *exchange) record(took time.Duration) {
 		At: x.at, Took: took, UUID: x.ctx.uuid, CallerID: x.ctx.callerID,
 		WorkspaceID: p.WorkspaceID, Key: p.Key, UserID: p.UserID,
 		Route: x.route.template, Method: knownMethod(x.r.Method), Status: e.answered.status, Code: e.answered.code,
-		Version: x.version.Number, Surface: x.api.o.Surface.String(), Agent: x.agent(),
+		Version: x.version.Number, Surface: x.surface().String(), Agent: x.agent(),
 	})
 }
 
@@ -95,7 +110,7 @@ func (e *exchange) log(took time.Duration) {
 	attributes := append(
 		make([]slog.Attr, 0, 11),
 		slog.String("id", x.ctx.RequestID()),
-		slog.String("surface", x.api.o.Surface.String()),
+		slog.String("surface", x.surface().String()),
 		slog.String("method", knownMethod(x.r.Method)),
 		slog.String("route", route),
 		slog.Int("status", e.answered.status),

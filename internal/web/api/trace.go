@@ -58,7 +58,7 @@ func (e *exchange) finishSpan(took time.Duration) {
 		trace.Text("http.request.method", method),
 		trace.Int("http.response.status_code", int64(a.status)),
 		trace.Int("http.response.body.size", int64(a.size)),
-		trace.Text("keepsake.surface", x.api.o.Surface.String()),
+		trace.Text("keepsake.surface", x.surface().String()),
 		trace.Text("keepsake.request_id", x.ctx.RequestID()),
 	)
 	if x.route.template != "" {

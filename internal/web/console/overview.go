@@ -53,10 +53,10 @@ func readOverview(v *visit) (*overviewData, error) {
 	data := &overviewData{Window: v.window(), Keys: -1}
 	api, ctx := v.api(), v.Context()
 	var err error
-	if data.Summary, err = api.UsageSummary(ctx, client.UsageQuery{Window: data.Window}); err != nil {
+	if data.Summary, err = api.UsageSummary(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted()}); err != nil {
 		return nil, err
 	}
-	series, err := api.UsageSeries(ctx, client.UsageQuery{Window: data.Window})
+	series, err := api.UsageSeries(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted()})
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func readOverview(v *visit) (*overviewData, error) {
 		return nil, err
 	}
 	data.Quotas = quotas(used, v.At())
-	if data.Routes, err = api.TopUsage(ctx, client.UsageQuery{Window: data.Window, GroupBy: []string{"method", "route"}, Limit: 6}); err != nil {
+	if data.Routes, err = api.TopUsage(ctx, client.UsageQuery{Window: data.Window, GroupBy: []string{"method", "route"}, Filter: v.counted(), Limit: 6}); err != nil {
 		return nil, err
 	}
-	if data.Errors, err = api.ErrorCounts(ctx, client.UsageQuery{Window: data.Window, Limit: 6}); err != nil {
+	if data.Errors, err = api.ErrorCounts(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted(), Limit: 6}); err != nil {
 		return nil, err
 	}
 	if v.can("developer:manage") {

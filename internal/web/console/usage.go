@@ -24,30 +24,47 @@ var dimensions = []choice{
 	{"surface", "Surface"},
 }
 
+// consoleParameter is the parameter of pages that also count what the console itself requests for its visitors.
+const consoleParameter = "console"
+
+// countsConsole reports whether the visitor wants the console's own requests to be counted.
+func (v *visit) countsConsole() bool { return v.URL.Query().Get(consoleParameter) == "true" }
+
+// counted adds to a filter that the console's own requests are not counted, unless the visitor wants them or the filter says
+// which surfaces count.
+func (v *visit) counted(filter ...string) []string {
+	named := func(f string) bool { return strings.HasPrefix(strings.TrimPrefix(f, "-"), "surface:") }
+	if v.countsConsole() || slices.ContainsFunc(filter, named) {
+		return filter
+	}
+	return append(filter, "-surface:console")
+}
+
 // usageForm is what the usage explorer shows.
 type usageForm struct {
 	Window, Group, Filter string
+	Console               bool // also the console's own requests
 }
 
 func usageFormOf(v *visit) usageForm {
-	form := usageForm{Window: v.window(), Group: "route", Filter: strings.TrimSpace(v.URL.Query().Get("filter"))}
+	form := usageForm{Window: v.window(), Group: "route", Filter: strings.TrimSpace(v.URL.Query().Get("filter")), Console: v.countsConsole()}
 	if chosen := v.URL.Query().Get("group"); slices.ContainsFunc(dimensions, func(c choice) bool { return c.Value == chosen }) {
 		form.Group = chosen
 	}
 	return form
 }
 
-func (f usageForm) query() client.UsageQuery {
-	q := client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}}
-	if f.Filter != "" {
-		q.Filter = strings.Fields(f.Filter)
-	}
-	return q
+func (f usageForm) query(v *visit) client.UsageQuery {
+	return client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}, Filter: v.counted(strings.Fields(f.Filter)...)}
 }
 
 // address returns the address of a page with the values of the form.
 func (f usageForm) address(path string) string {
-	return path + "?" + url.Values{"window": {f.Window}, "group": {f.Group}, "filter": {f.Filter}}.Encode()
+	values := url.Values{"window": {f.Window}, "group": {f.Group}, "filter": {f.Filter}}
+	if f.Console {
+		values.Set(consoleParameter, "true")
+	}
+	return path + "?" + values.Encode()
 }
 
 // usageData is what the usage explorer shows.
@@ -64,7 +81,7 @@ const maxGroups = 5
 
 func showUsage(v *visit) response {
 	data := usageData{Form: usageFormOf(v)}
-	query := data.Form.query()
+	query := data.Form.query(v)
 	query.Limit = 50
 	ranked, err := v.api().TopUsage(v.Context(), query)
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
@@ -175,7 +192,7 @@ func hasKey(g client.UsageGroup) bool { return g.Key != nil && *g.Key != none }
 
 // usageCSV downloads the numbers of the usage explorer.
 func usageCSV(v *visit) response {
-	query := usageFormOf(v).query()
+	query := usageFormOf(v).query(v)
 	query.Limit = 200
 	var table bytes.Buffer
 	if err := v.api().UsageTable(v.Context(), client.SeriesReport, query, &table); err != nil {
@@ -212,6 +229,9 @@ func listRequests(v *visit) response {
 	if data.Key != "" {
 		q.Filter = append(q.Filter, "key:"+data.Key)
 	}
+	if data.RequestID == "" {
+		q.Filter = v.counted(q.Filter...)
+	}
 	page, err := v.api().Requests(v.Context(), q)
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
 		data.Message = e.Error()
@@ -221,7 +241,7 @@ func listRequests(v *visit) response {
 		return v.fail(err)
 	}
 	data.Page = page
-	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}}
+	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}, consoleParameter: {query.Get(consoleParameter)}}
 	data.Pages = v.pages("/console/requests", filter, page.NextCursor)
 	if data.Names, err = v.keyNames(); err != nil {
 		return v.fail(err)

@@ -25,7 +25,7 @@ func listVersions(v *visit) response {
 	}
 	data := versionsData{Versions: page.Items, Lives: livesOf(page.Items, v.At())}
 	if v.can("analytics:read") {
-		used, err := v.api().VersionUsage(v.Context(), client.UsageQuery{Window: "30d"})
+		used, err := v.api().VersionUsage(v.Context(), client.UsageQuery{Window: "30d", Filter: v.counted()})
 		if err != nil {
 			return v.fail(err)
 		}
@@ -119,12 +119,12 @@ func showVersion(v *visit) response {
 	}
 	days, _ := strconv.Atoi(data.Since)
 	from := v.At().UTC().Truncate(24*time.Hour).AddDate(0, 0, -days) // the same for all pages of a list
-	callers, err := v.api().ListVersionCallers(v.Context(), number, client.VersionCallerQuery{From: &from, Limit: 100, Cursor: query.Get("cursor")})
+	callers, err := v.api().ListVersionCallers(v.Context(), number, client.VersionCallerQuery{From: &from, NoConsole: !v.countsConsole(), Limit: 100, Cursor: query.Get("cursor")})
 	if err != nil {
 		return v.fail(err)
 	}
 	data.Callers = callers.Items
-	data.Pages = v.pages(versionPath(n.Version.Version), url.Values{"days": {data.Since}}, callers.NextCursor)
+	data.Pages = v.pages(versionPath(n.Version.Version), url.Values{"days": {data.Since}, consoleParameter: {query.Get(consoleParameter)}}, callers.NextCursor)
 	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}

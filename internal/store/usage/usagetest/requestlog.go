@@ -239,7 +239,7 @@ func testRequestLog(t *testing.T, setup setup) {
 		for workspaceID, want := range map[string]map[int]time.Time{
 			"wsp_a": {1: after(time.Second), 2: epoch}, "": {1: after(time.Hour), 2: epoch}, "wsp_c": {},
 		} {
-			got, err := s.Callers.LastCalls(t.Context(), workspaceID)
+			got, err := s.Callers.LastCalls(t.Context(), workspaceID, false)
 			noError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", workspaceID, diff)

@@ -38,6 +38,19 @@ func testCallers(t *testing.T, setup setup) {
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9, WorkspaceID: "wsp_b"}, d)
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9, From: after(time.Hour)}, a)
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 3, Limit: 9})
+		console := lifecycle.Caller{Version: 4, WorkspaceID: "wsp_a", CallerID: "usr_a", Route: "GET /a", Client: lifecycle.Console}
+		program := console
+		program.Client = "wget/1"
+		add(after(2*time.Minute), console)
+		add(after(time.Minute), program)
+		console.LastAt, program.LastAt = after(2*time.Minute), after(time.Minute)
+		wantCallers(t, s, lifecycle.CallerQuery{Version: 4, Limit: 9}, console, program)
+		wantCallers(t, s, lifecycle.CallerQuery{Version: 4, Limit: 9, NoConsole: true}, program)
+		for noConsole, want := range map[bool]lifecycle.Caller{false: console, true: program} {
+			if calls, err := s.Callers.LastCalls(t.Context(), "wsp_a", noConsole); err != nil || !calls[4].Equal(want.LastAt) {
+				t.Errorf("without the console %v: the last call is %v, %v, want %v", noConsole, calls[4], err, want.LastAt)
+			}
+		}
 		noError(t, s.Callers.PruneCallers(t.Context(), after(time.Hour)))
 		wantCallers(t, s, lifecycle.CallerQuery{Version: 1, Limit: 9}, a)
 	})

@@ -147,6 +147,8 @@ type listVersionCallers struct {
 	namedVersion
 	pageQuery
 	From *wire.Time `query:"from" doc:"List only callers whose last request is at or after this time."`
+
+	Console bool `query:"console" default:"true" doc:"Whether to list what the console has called for its pages. It always calls the current version."`
 }
 
 type oneVersionRecord struct {

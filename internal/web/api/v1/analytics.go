@@ -66,7 +66,7 @@ type analyticsQuery struct {
 	To        *wire.Time      `query:"to" doc:"The end of the period, which is moved to the end of an interval that has ended. The default is now."`
 	Interval  string          `query:"interval" enum:"minute,hour,day,auto" default:"auto" doc:"The length of the intervals. Usage by minute is kept for 48 hours, by hour for 90 days, and by day for 25 months. A period has at most 3,000 intervals."`
 	GroupBy   []string        `query:"groupBy" maxItems:"2" doc:"Up to two dimensions, separated by commas: key, route, method, status, statusClass, version or surface." example:"route"`
-	Filter    []string        `query:"filter" maxItems:"50" doc:"A dimension and a value. Values of one dimension are alternatives; a request must match every dimension. The value none stands for requests without a key or a route." example:"status:404"`
+	Filter    []string        `query:"filter" maxItems:"50" doc:"A dimension and a value. Values of one dimension are alternatives; a request must match every dimension. With - before it, requests with the value are left out. The value none stands for requests without a key or a route." example:"status:404"`
 }
 
 func (in *analyticsQuery) params() analytics.Params {
@@ -131,7 +131,7 @@ type groupView struct {
 	Status      *int    `json:"status,omitzero"`
 	StatusClass *string `json:"statusClass,omitzero" example:"4xx"`
 	Version     *string `json:"version,omitzero"`
-	Surface     *string `json:"surface,omitzero" enum:"primary,ai,backend"`
+	Surface     *string `json:"surface,omitzero" enum:"primary,ai,backend,console"`
 }
 
 func viewOfGroup(dimensions []analytics.Dimension, g analytics.Group) (v groupView) {

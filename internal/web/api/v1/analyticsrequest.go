@@ -39,7 +39,7 @@ type requestView struct {
 	Code        *string   `json:"code" doc:"The code of the error."`
 	Ms          float64   `json:"ms" doc:"The time from the arrival of the request to the end of its response, in milliseconds."`
 	Version     string    `json:"version"`
-	Surface     string    `json:"surface" enum:"primary,ai,backend"`
+	Surface     string    `json:"surface" enum:"primary,ai,backend,console"`
 	Client      *string   `json:"client" doc:"The name of the calling program from User-Agent." example:"curl/8.5.0"`
 }
 

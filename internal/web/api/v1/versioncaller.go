@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"keepsake/internal/base/id"
@@ -21,11 +22,11 @@ type callerPosition struct {
 
 func (in *listVersionCallers) list(ctx context.Context, v *Versions, cursors *page.Sealer) (*versionCallerList, error) {
 	p := auth.From(ctx)
-	q := lifecycle.CallerQuery{Version: in.number()}
+	q := lifecycle.CallerQuery{Version: in.number(), NoConsole: !in.Console}
 	if in.From != nil {
 		q.From = *in.From.Moment()
 	}
-	scope := page.Scope(p.WorkspaceID, "listVersionCallers", in.N, q.From.String())
+	scope := page.Scope(p.WorkspaceID, "listVersionCallers", in.N, q.From.String(), strconv.FormatBool(in.Console))
 	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *callerPosition, limit int) ([]lifecycle.Caller, error) {
 		q.Limit = limit
 		if after != nil {

@@ -208,6 +208,12 @@
 		button.disabled = true;
 	});
 
+	// A form with one choice sends it at once.
+	for (const form of document.querySelectorAll("form[data-auto]")) {
+		form.querySelector("button").hidden = true;
+		form.addEventListener("change", () => form.requestSubmit());
+	}
+
 	// upload sends the file of a form and shows how far it is. The server imports it while it arrives.
 	function upload(form) {
 		const box = form.querySelector("[data-progress]"), bar = box.querySelector("progress"), text = box.querySelector("p");

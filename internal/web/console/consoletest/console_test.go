@@ -651,7 +651,7 @@ func TestRequestsAreFoundByTheirID(t *testing.T) {
 	await.Until(t, "the requests are counted", func() bool {
 		return strings.Contains(v.get("/console/usage?group=status&filter=status%3A400").want(t, 200).text, ">400<")
 	})
-	v.get("/console/usage?group=key&window=1h").want(t, 200, "first key", "without a key", "Download CSV")
+	v.get("/console/usage?group=key&window=1h&console=true").want(t, 200, "first key", "without a key", "Download CSV")
 	v.get("/console/usage?filter=nonsense").want(t, 400, `value="nonsense"`, "A filter is a dimension")
 	if got := v.get("/console/usage/csv?group=status&window=1h").want(t, 200, "requests", ",400,"); got.Header.Get("Content-Type") != "text/csv; charset=utf-8" ||
 		!strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
