@@ -13,9 +13,9 @@ import (
 )
 
 func keysCommand(st *stage) *cobra.Command {
-	return group("keys", "Create, list, rotate and revoke API keys; rotate the master key and the signing key",
-		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysRotateCommand(st), keysCompleteCommand(st),
-		keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
+	return group("keys", "Create, list, change, rotate and revoke API keys; rotate the master key and the signing key",
+		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysChangeCommand(st), keysDisableCommand(st),
+		keysEnableCommand(st), keysRotateCommand(st), keysCompleteCommand(st), keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
 }
 
 const scopesHelp = "read,write,developer:manage,analytics:read,memory:read,memory:write,admin"

@@ -148,10 +148,10 @@ func (d *diagnosis) space(dir string) {
 		return
 	}
 	if free < lowSpace {
-		d.find(warning, "disk", "only %d MiB are free; writes are refused when the disk is full", free>>20)
+		d.find(warning, "disk", "only %s are free; writes are refused when the disk is full", sizeText(int64(free)))
 		return
 	}
-	d.find(well, "disk", "%d MiB are free", free>>20)
+	d.find(well, "disk", "%s are free", sizeText(int64(free)))
 }
 
 // logs warns about large write-ahead logs. A server that runs keeps them small unless another program reads the files.
@@ -159,7 +159,7 @@ func (d *diagnosis) logs(cfg config.Config) {
 	for _, name := range []string{"main.db", "keys.db", "usage.db"} {
 		info, err := os.Stat(filepath.Join(cfg.Data, name+"-wal"))
 		if err == nil && info.Size() > store.LargeLog {
-			d.find(warning, "disk", "%s-wal, the write-ahead log, has %d MiB: end programs that read %[1]s, such as an open sqlite3 or a backup tool", name, info.Size()>>20)
+			d.find(warning, "disk", "%s-wal, the write-ahead log, has %s: end programs that read %[1]s, such as an open sqlite3 or a backup tool", name, sizeText(info.Size()))
 		}
 	}
 }
@@ -296,8 +296,8 @@ func (d *diagnosis) indexes(ctx context.Context, c *client.Client) error {
 	if n.LagChanges > maxLag {
 		state = warning
 	}
-	d.find(state, "search", "opened indexes have %d documents in %d KiB of files and %d KiB of memory, and %d deleted ones in files; %d changes behind, %d merges",
-		n.Documents, n.FileBytes>>10, n.MemoryBytes>>10, n.DeadDocuments, n.LagChanges, n.Merges)
+	d.find(state, "search", "opened indexes have %d documents in %s of files and %s of memory, and %d deleted ones in files; %d changes behind, %d merges",
+		n.Documents, sizeText(n.FileBytes), sizeText(n.MemoryBytes), n.DeadDocuments, n.LagChanges, n.Merges)
 	return nil
 }
 

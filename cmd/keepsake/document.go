@@ -17,8 +17,9 @@ import (
 )
 
 func documentsCommand(st *stage) *cobra.Command {
-	return group("documents", "Import, export and delete documents",
-		documentsImportCommand(st), documentsExportCommand(st), documentsDeleteCommand(st))
+	return group("documents", "Import, list, search, export and delete documents",
+		documentsImportCommand(st), documentsListCommand(st), documentsGetCommand(st), documentsSearchCommand(st),
+		documentsExportCommand(st), documentsDeleteCommand(st))
 }
 
 func documentsImportCommand(st *stage) *cobra.Command {
@@ -162,7 +163,7 @@ func documentsDeleteCommand(st *stage) *cobra.Command {
 	t := targetFlags(st, cmd)
 	cmd.Flags().StringVar(&deletion.Collection, "collection", "", "`NAME` of the collection")
 	cmd.Flags().StringArrayVar(&deletion.Tags, "tag", nil, "`TAG` that documents must have (repeatable)")
-	cmd.Flags().StringArrayVar(&deletion.Filters, "filter", nil, "comparison of metadata, `NAME:OP:VALUE` with eq, ne, lt, lte, gt or gte (repeatable)")
+	cmd.Flags().StringArrayVar(&deletion.Filters, "filter", nil, filterHelp)
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete the documents")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -175,9 +176,9 @@ func documentsDeleteCommand(st *stage) *cobra.Command {
 			case asJSON:
 				return st.printJSON(deleted)
 			case yes:
-				fmt.Fprintf(st.out, "Deleted %d documents.\n", deleted.Deleted)
+				fmt.Fprintf(st.out, "Deleted %s.\n", counted(deleted.Deleted, "document"))
 			default:
-				fmt.Fprintf(st.out, "%d documents match. Add --yes to delete them.\n", deleted.Matched)
+				fmt.Fprintf(st.out, "Found %s. Add --yes to delete.\n", counted(deleted.Matched, "document"))
 			}
 			return nil
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -15,8 +16,9 @@ import (
 )
 
 func memoriesCommand(st *stage) *cobra.Command {
-	return group("memories", "Export and import memories, and verify receipts of erasures",
-		memoriesExportCommand(st), memoriesImportCommand(st), memoriesVerifyReceiptCommand(st))
+	return group("memories", "Recall, list, erase, export and import memories, and verify receipts of erasures",
+		memoriesRecallCommand(st), memoriesListCommand(st), memoriesExportCommand(st), memoriesImportCommand(st),
+		memoriesEraseCommand(st), memoriesVerifyReceiptCommand(st))
 }
 
 func memoriesExportCommand(st *stage) *cobra.Command {
@@ -25,17 +27,14 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 		asJSON       bool
 	)
 	cmd := &cobra.Command{
-		Use: "export", Short: "Export a subject's memories as NDJSON", Args: noArguments,
-		Long: "Writes one memory per line with its earlier revisions, oldest first. `keepsake memories import` reads the file on this\n" +
-			"or another instance. The file is in the clear, only its owner can read it, and an existing file is not overwritten.",
-		Example: "  keepsake memories export --subject p-4711 --out p-4711.ndjson",
+		Use: "export", Short: "Export the memories of a subject, or of all, as NDJSON", Args: noArguments,
+		Long: "Writes one memory per line with its earlier revisions, subject by subject, oldest first. `keepsake memories import`\n" +
+			"reads the file on this or another instance. The file is in the clear, only its owner can read it, and an existing file is not overwritten.",
+		Example: "  keepsake memories export --subject p-4711 --out p-4711.ndjson\n  keepsake memories export --out all.ndjson",
 	}
 	t := targetFlags(st, cmd)
-	cmd.Flags().StringVar(&subject, "subject", "", "`ID` of the subject")
+	cmd.Flags().StringVar(&subject, "subject", "", "`ID` of the subject (default: all subjects)")
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write (default: standard output)")
-	if err := cmd.MarkFlagRequired("subject"); err != nil {
-		panic(err) // it is defined above
-	}
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkExport("memories", out, asJSON); err != nil {
@@ -43,6 +42,10 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			return st.export("memories", out, asJSON, func(w *lineCounter) error {
+				if subject == "" {
+					defer st.exportBar(w, -1, asJSON)()
+					return exportSubjects(cmd.Context(), c, w)
+				}
 				person, err := c.Subject(cmd.Context(), subject)
 				if err != nil {
 					return err
@@ -55,6 +58,23 @@ func memoriesExportCommand(st *stage) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// exportSubjects writes the memories of all subjects, one after the other. It leaves out subjects that are erased meanwhile.
+func exportSubjects(ctx context.Context, c *client.Client, w io.Writer) error {
+	for s, err := range c.EachSubject(ctx) {
+		if err != nil {
+			return err
+		}
+		err = c.ExportSubject(ctx, s.SubjectID, w)
+		if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusNotFound {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("subject %s: %w", s.SubjectID, err)
+		}
+	}
+	return nil
 }
 
 // export lets write fill out with lines and prints how many there are. noun is what a line contains.
