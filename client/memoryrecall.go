@@ -43,7 +43,8 @@ type RecallResult struct {
 // RecallWhy contains what each signal added to the score.
 type RecallWhy struct {
 	Words      float64 `json:"words"`      // words of the query, by their stems
-	Related    float64 `json:"related"`    // words with a similar meaning or spelling
+	Related    float64 `json:"related"`    // words with a similar meaning
+	Together   float64 `json:"together"`   // how much of the query the memory and the two turns before and after it contain
 	Neighbours float64 `json:"neighbours"` // the two turns before it in the session
 	Session    float64 `json:"session"`    // how well the whole session matches the query
 	Speaker    float64 `json:"speaker"`    // the query names the speaker

@@ -21,7 +21,8 @@ type parameter struct {
 // passes group the parameters: those of a pass belong to different parts, so that one search measures all of them.
 var passes = [][]parameter{
 	{
-		{"Reply", func(w *engine.Weights) *float64 { return &w.Reply }, func(w *engine.Why) float64 { return w.Neighbours }, false},
+		{"Same", func(w *engine.Weights) *float64 { return &w.Same }, func(w *engine.Why) float64 { return w.Neighbours }, false},
+		{"Together", func(w *engine.Weights) *float64 { return &w.Together }, func(w *engine.Why) float64 { return w.Together }, false},
 		{"Session", func(w *engine.Weights) *float64 { return &w.Session }, func(w *engine.Why) float64 { return w.Session }, false},
 		{"Speaker", func(w *engine.Weights) *float64 { return &w.Speaker }, func(w *engine.Why) float64 { return w.Speaker }, false},
 		{"Date", func(w *engine.Weights) *float64 { return &w.Date }, func(w *engine.Why) float64 { return w.Date }, false},
@@ -30,7 +31,7 @@ var passes = [][]parameter{
 		{"Tells", func(w *engine.Weights) *float64 { return &w.Tells }, worth, false},
 	},
 	{
-		{"Before", func(w *engine.Weights) *float64 { return &w.Before }, func(w *engine.Why) float64 { return w.Neighbours }, false},
+		{"Reply", func(w *engine.Weights) *float64 { return &w.Reply }, func(w *engine.Why) float64 { return w.Neighbours }, false},
 		{"Time", func(w *engine.Weights) *float64 { return &w.Time }, func(w *engine.Why) float64 { return w.Answer }, false},
 		{"Beside", func(w *engine.Weights) *float64 { return &w.Beside }, func(w *engine.Why) float64 { return w.Meaning }, false},
 		{"Chats", func(w *engine.Weights) *float64 { return &w.Chats }, worth, true},
@@ -56,15 +57,15 @@ type candidate struct {
 // starting returns the weights from which Fit starts. They were measured on conversations that people had.
 func starting() engine.Weights {
 	w := engine.Chosen()
-	w.Reply, w.Before, w.Session, w.Speaker, w.Date, w.Answer, w.Time = 0.6, 0.4, 0.6, 2.8, 8, 0.3, 2
-	w.Meaning, w.Beside, w.Around = 1.5, 0.75, 0.375
-	w.Tells, w.Chats, w.Names, w.Number, w.Asks, w.Content = 0.5, 0.6, 1, 0.5, 1.5, 1.5
+	w.Same, w.Reply, w.Together, w.Session, w.Speaker, w.Date, w.Answer, w.Time = 0.4, 0.6, 6, 1.2, 4, 4, 0.3, 2
+	w.Meaning, w.Beside, w.Around = 1.2, 0.7, 0.35
+	w.Tells, w.Chats, w.Names, w.Number, w.Asks, w.Content = 0.4, 0.5, 0.6, 0.6, 1.5, 1
 	return w
 }
 
 // Fit searches the weights that make the evidence of the questions that are not set aside most likely, if the likelihood of a
-// memory is the exponential of its score (a listwise loss). The weights to choose are half way between the start and these: the
-// questions are invented, and what fits them best fits conversations of people less well. Fit prints the weights and what they
+// memory is the exponential of its score (a listwise loss). Neutral questions count as much together as all others. The weights to choose are
+// half way between the start and these: the conversations are invented, and what fits them best fits those of people less well. Fit prints the weights and what they
 // find. The result depends on nothing but the questions.
 func Fit(out io.Writer) error {
 	s, err := load()
@@ -81,28 +82,44 @@ func Fit(out io.Writer) error {
 		start[i] = *p.of(&from)
 	}
 	var questions [][]candidate
+	var neutral []bool
 	for _, q := range s.tuned {
 		if c := s.candidates(q); slices.ContainsFunc(c, func(c candidate) bool { return c.right }) {
-			questions = append(questions, c)
+			questions, neutral = append(questions, c), append(neutral, q.Neutral)
 		}
 	}
-	weights := descend(questions, start)
+	weights := descend(questions, alike(neutral), start)
 	fitted, chosen := from, from
 	for i, p := range list {
 		*p.of(&fitted) = weights[i]
 		*p.of(&chosen) = math.Round((start[i]+weights[i])/2*100) / 100
 		fmt.Fprintf(out, "%-8s %6.2f  from %6.2f fitted %6.2f\n", p.name, *p.of(&chosen), start[i], weights[i])
 	}
-	fmt.Fprintf(out, "%-8s %s\n", "", quality{}.head("tuned on"))
-	fmt.Fprintf(out, "%-8s %s\n%-8s %s\n%-8s %s\n", "start", s.ask(s.tuned, from), "fitted", s.ask(s.tuned, fitted), "chosen", s.ask(s.tuned, chosen))
+	fmt.Fprintf(out, "%-8s %s\n", "", s.headings(s.tuned))
+	for _, row := range []variant{{"start", from}, {"fitted", fitted}, {"chosen", chosen}, {"now", engine.Chosen()}} {
+		fmt.Fprintf(out, "%-8s %s\n", row.name, s.row(s.tuned, row.weights))
+	}
 	return nil
+}
+
+// alike returns how much each question counts, so that those which are neutral count as much together as the others.
+func alike(neutral []bool) []float64 {
+	n := map[bool]float64{}
+	for _, is := range neutral {
+		n[is]++
+	}
+	counts := make([]float64, len(neutral))
+	for i, is := range neutral {
+		counts[i] = float64(len(neutral)) / 2 / n[is]
+	}
+	return counts
 }
 
 // kept are the parameters that decide what is found and which words count; they have their weight in all passes. The part of Beside
 // and of Around is measured together with that of Meaning, which is the parameter with the number ofMeaning.
 var kept = []string{"Session", "Speaker", "Date", "Meaning"}
 
-const ofMeaning = 5
+const ofMeaning = 6
 
 // candidates are the memories that a question finds.
 func (s *set) candidates(q question) []candidate {
@@ -161,7 +178,7 @@ const (
 )
 
 // descend minimises the listwise loss by Adam. Every weight stays at least 0.
-func descend(questions [][]candidate, start []float64) []float64 {
+func descend(questions [][]candidate, counts, start []float64) []float64 {
 	n := len(start)
 	size := make([]float64, n+1)
 	at := make([]float64, n+1) // the weights in their sizes; the last one is the sharpness of the likelihood
@@ -177,7 +194,7 @@ func descend(questions [][]candidate, start []float64) []float64 {
 		for i := range at {
 			weights[i] = at[i] * size[i]
 		}
-		slope := slopes(questions, weights)
+		slope := slopes(questions, counts, weights)
 		for i := range at {
 			g := slope[i]*size[i]/float64(len(questions)) + holding*(at[i]-first[i])
 			mean[i] = 0.9*mean[i] + 0.1*g
@@ -189,13 +206,13 @@ func descend(questions [][]candidate, start []float64) []float64 {
 	return weights[:n]
 }
 
-// slopes returns the gradient of the loss, summed over the questions.
-func slopes(questions [][]candidate, weights []float64) []float64 {
+// slopes returns the gradient of the loss, summed over the questions, of which each counts as much as counts says.
+func slopes(questions [][]candidate, counts, weights []float64) []float64 {
 	n := len(weights) - 1
 	sharp := weights[n]
 	sum := make([]float64, n+1)
 	var scores []float64
-	for _, list := range questions {
+	for q, list := range questions {
 		scores = scores[:0]
 		most := math.Inf(-1)
 		for _, c := range list {
@@ -220,6 +237,7 @@ func slopes(questions [][]candidate, weights []float64) []float64 {
 			if c.right {
 				excess -= likely / max(right, 1e-300)
 			}
+			excess *= counts[q]
 			for j, part := range c.parts {
 				sum[j] += sharp * excess * part
 			}

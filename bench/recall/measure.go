@@ -30,6 +30,9 @@ type (
 		Question     string
 		Evidence     []string
 		Aside        bool
+		Neutral      bool // written without sight of the ranking
+		Message      bool // a whole message in place of a question
+		Foreign      bool // not in English
 	}
 )
 
@@ -50,6 +53,11 @@ func load() (*set, error) {
 	if err != nil {
 		return nil, err
 	}
+	more, asked, err := readNeutral()
+	if err != nil {
+		return nil, err
+	}
+	turns, questions = append(turns, more...), append(questions, asked...)
 	s := &set{turns: len(turns), indexes: map[string]*engine.Index{}, of: map[string]string{}, now: today}
 	analyzer := text.NewAnalyzer()
 	for i, t := range turns {
@@ -102,11 +110,11 @@ func Measure(out io.Writer, aside bool) error {
 	if aside {
 		questions, name = s.aside, "set aside"
 	}
-	fmt.Fprintf(out, "%-28s %s\n", "", quality{}.head(name))
+	fmt.Fprintf(out, "%-28s %s\n", name+": recall@10, MRR", s.headings(questions))
 	for _, v := range variants() {
-		fmt.Fprintf(out, "%-28s %s\n", v.name, s.ask(questions, v.weights))
+		fmt.Fprintf(out, "%-28s %s\n", v.name, s.row(questions, v.weights))
 	}
-	fmt.Fprintf(out, "\nthe engine, by kind of conversation\n")
+	fmt.Fprintf(out, "\nthe engine, by kind of conversation: recall@1, 5, 10, 25, 50, MRR\n")
 	for _, kind := range slices.Sorted(maps.Keys(byKind(questions))) {
 		list := byKind(questions)[kind]
 		fmt.Fprintf(out, "%-20s %7d %s   BM25 %s\n", kind, len(list), s.ask(list, engine.Chosen()), s.ask(list, engine.Plain()))
@@ -114,17 +122,64 @@ func Measure(out io.Writer, aside bool) error {
 	return nil
 }
 
-// byKind groups questions by the name of their conversation without its number. "english" are those of all in English.
+// byKind groups questions by the name of their conversation without its number.
 func byKind(questions []question) map[string][]question {
 	kinds := map[string][]question{}
 	for _, q := range questions {
-		kind, _, _ := strings.Cut(q.Conversation, "-")
-		kinds[kind] = append(kinds[kind], q)
-		if len(kind) > 2 {
-			kinds["english"] = append(kinds["english"], q)
+		kind := q.Conversation[:strings.LastIndexByte(q.Conversation, '-')]
+		if q.Message {
+			kind = "neutral messages"
 		}
+		kinds[kind] = append(kinds[kind], q)
 	}
 	return kinds
+}
+
+// half is a part of the questions that a table shows beside the others. A signal or a weight must gain on one and lose on none.
+type half struct {
+	name string
+	has  func(q *question) bool
+}
+
+var halves = []half{
+	{"own", func(q *question) bool { return !q.Neutral && len(kindIn(q)) > 2 }},
+	{"own, languages", func(q *question) bool { return !q.Neutral && len(kindIn(q)) == 2 }},
+	{"neutral", func(q *question) bool { return q.Neutral && !q.Message && !q.Foreign }},
+	{"messages", func(q *question) bool { return q.Message }},
+	{"languages", func(q *question) bool { return q.Neutral && !q.Message && q.Foreign }},
+}
+
+// headings names the columns of row.
+func (s *set) headings(questions []question) string {
+	var b strings.Builder
+	for _, h := range halves {
+		fmt.Fprintf(&b, "  %-16s", fmt.Sprintf("%s (%d)", h.name, len(h.of(questions))))
+	}
+	return b.String()
+}
+
+// row returns recall@10 and MRR in each half of the questions.
+func (s *set) row(questions []question, w engine.Weights) string {
+	var b strings.Builder
+	for _, h := range halves {
+		q := s.ask(h.of(questions), w)
+		fmt.Fprintf(&b, "  %.3f  %.3f    ", q.at10(), q.mrr())
+	}
+	return b.String()
+}
+
+func kindIn(q *question) string {
+	kind, _, _ := strings.Cut(q.Conversation, "-")
+	return kind
+}
+
+func (h half) of(questions []question) (list []question) {
+	for i := range questions {
+		if h.has(&questions[i]) {
+			list = append(list, questions[i])
+		}
+	}
+	return list
 }
 
 type variant struct {
@@ -139,10 +194,13 @@ func variants() []variant {
 		set  func(to *engine.Weights, from engine.Weights)
 	}{
 		{"weak words", func(to *engine.Weights, from engine.Weights) { to.Weak, to.DateWord = from.Weak, from.DateWord }},
-		{"similar spelling", func(to *engine.Weights, from engine.Weights) { to.Grams = from.Grams }},
-		{"related words", func(to *engine.Weights, from engine.Weights) { to.Kin, to.FarKin = from.Kin, from.FarKin }},
+		{"related words", func(to *engine.Weights, from engine.Weights) {
+			to.Kin, to.FarKin, to.Spare = from.Kin, from.FarKin, from.Spare
+		}},
 		{"similar words", func(to *engine.Weights, from engine.Weights) { to.Similar = from.Similar }},
-		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Reply, to.Before = from.Reply, from.Before }},
+		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Same, to.Reply = from.Same, from.Reply }},
+		{"words together", func(to *engine.Weights, from engine.Weights) { to.Together = from.Together }},
+		{"sentences that ask", func(to *engine.Weights, from engine.Weights) { to.Unasked = from.Unasked }},
 		{"session", func(to *engine.Weights, from engine.Weights) { to.Session = from.Session }},
 		{"speaker", func(to *engine.Weights, from engine.Weights) {
 			to.Speaker, to.NameInText = from.Speaker, from.NameInText
@@ -198,9 +256,9 @@ func (q *quality) add(hits []engine.Hit, evidence []string) {
 	}
 }
 
-func (q quality) head(name string) string {
-	return fmt.Sprintf("%-41s", name+": recall@1, 5, 10, 25, 50, MRR")
-}
+func (q quality) at10() float64 { return q.within[2] / float64(max(q.questions, 1)) }
+
+func (q quality) mrr() float64 { return q.rank / float64(max(q.questions, 1)) }
 
 func (q quality) String() string {
 	var b strings.Builder

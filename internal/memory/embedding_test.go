@@ -149,7 +149,7 @@ func TestVectorsOfAnEndpointFindMemories(t *testing.T) {
 		}
 		found := e.wantFirst(t, "Heißgetränk?", german[0])
 		w := found.Results[0].Why
-		sum := w.Words + w.Related + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
+		sum := w.Words + w.Related + w.Together + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
 		if w.Meaning <= 0 || math.Abs(sum-found.Results[0].Score) > 1e-5 || found.Degraded || len(found.Results[0].Matched) != 0 {
 			t.Errorf("the parts %+v have the sum %v, the score is %v; degraded: %v", w, sum, found.Results[0].Score, found.Degraded)
 		}

@@ -35,10 +35,8 @@ type Index struct {
 	directions []vectors.Packed // by slot; nil without vectors
 	vectors    bool
 
-	terms  map[string]int32 // into words
-	words  []word
-	grams  []uint64  // by word: see gramsOf; 0 for irregular words
-	others []spelled // irregular words
+	terms map[string]int32 // into words
+	words []word
 
 	meanings []vectors.Word // by word; nil without vectors
 
@@ -103,12 +101,6 @@ const (
 type word struct {
 	term     string
 	postings []posting
-}
-
-// spelled is an irregular word with its 4-grams.
-type spelled struct {
-	word  int32
-	grams uint64
 }
 
 // posting is a slot and how often it contains the word, up to maxTimes. No subject has 2²⁶ memories.
@@ -382,13 +374,13 @@ func (x *Index) compact() {
 			}
 		}
 		y.terms[w.term] = int32(len(y.words))
-		y.addWord(word{term: w.term, postings: list}, gramsOf(w.term))
+		y.addWord(word{term: w.term, postings: list})
 		y.texts += stringBytes(w.term)
 		y.lists += int64(4 * n)
 	}
 	x.slots, x.docs, x.alive, x.records, x.dead = y.slots, y.docs, y.alive, y.records, 0
 	x.all, x.windows, x.limited, x.directions = y.all, y.windows, y.limited, y.directions
-	x.terms, x.words, x.grams, x.others, x.meanings = y.terms, y.words, y.grams, y.others, y.meanings
+	x.terms, x.words, x.meanings = y.terms, y.words, y.meanings
 	x.orders, x.unsorted = y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
@@ -418,7 +410,7 @@ func (x *Index) Bytes() int64 {
 		int64(cap(x.alive)) + 4*int64(cap(x.all.turns)+cap(x.all.speaks)) +
 		int64(cap(x.windows))*int64(unsafe.Sizeof(window{})) +
 		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Packed{})) +
-		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 8*int64(cap(x.grams)) + 2*int64(cap(x.meanings)) + int64(cap(x.others))*int64(unsafe.Sizeof(spelled{})) +
+		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 2*int64(cap(x.meanings)) +
 		int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 

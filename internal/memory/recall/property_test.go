@@ -204,7 +204,7 @@ func TestScoresFallAndAreExplained(t *testing.T) {
 		before := math.Inf(1)
 		for _, h := range found(x, q) {
 			w := h.Why
-			sum := w.Words + w.Related + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
+			sum := w.Words + w.Related + w.Together + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
 			if h.Score > before || h.Score <= 0 || h.Score < q.MinScore || math.Abs(sum-h.Score) > 1e-5 || math.IsNaN(sum) {
 				t.Fatalf("%q: score %v after %v, whose parts are %+v", q.Text, h.Score, before, w)
 			}

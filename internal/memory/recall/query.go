@@ -63,7 +63,7 @@ func (s *search) plan(q *Query) *plan {
 	p.language = s.languageOf(tokens)
 	p.dates = readDates(list, asOf.In(zone), &lexicons[p.language])
 	p.answer = answerTo(list, p.language)
-	s.addWords(p, list, tokens)
+	s.addWords(p, list, tokens, askedWords(x.analyzer, q.Text))
 	if w.Speaker > 0 {
 		s.nameSpeakers(p, list)
 	}
@@ -92,7 +92,7 @@ func (s *search) languageOf(tokens []text.Token) text.Language {
 }
 
 // addWords adds the significant words of the query, or all words if none is significant.
-func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
+func (s *search) addWords(p *plan, list []piece, tokens []text.Token, asked map[string]bool) {
 	w, a, seen, shownBefore := &s.w, s.x.analyzer, map[string]bool{}, map[string]bool{}
 	var t text.Token
 	add := func(shown, term string, weight float64) {
@@ -100,6 +100,9 @@ func (s *search) addWords(p *plan, list []piece, tokens []text.Token) {
 			return
 		}
 		seen[term] = true
+		if asked != nil && !asked[t.Word] {
+			weight *= w.Unasked
+		}
 		word := wanted{shown: shown, term: term, weight: weight, repeated: shownBefore[shown]}
 		shownBefore[shown] = true
 		if !text.Unspaced(t.Word) {
@@ -305,12 +308,6 @@ func (p *plan) weigh(w *Weights) {
 	}
 }
 
-// minSimilarity is the minimum similarity of spellings.
-const minSimilarity = 0.4
-
-// maxRelated is the maximum number of words of similar spelling for a word.
-const maxRelated = 8
-
 // grow finds words of the index that can replace those of the query.
 func (s *search) grow(p *plan) {
 	x, w := s.x, &s.w
@@ -340,11 +337,6 @@ func (s *search) grow(p *plan) {
 				}
 			})
 		}
-		if w.Grams > 0 {
-			for _, like := range s.similar(wd.term, exact) {
-				found[like.word] = max(found[like.word], w.Grams*like.weight)
-			}
-		}
 		for _, near := range s.similarMeanings(p, wd) {
 			found[near.word] = max(found[near.word], near.weight)
 		}
@@ -355,52 +347,4 @@ func (s *search) grow(p *plan) {
 			return cmp.Compare(x.words[a.word].term, x.words[b.word].term)
 		})
 	}
-}
-
-// similar returns the words with the most similar spelling, with their similarity.
-func (s *search) similar(term string, exact map[int32]bool) []related {
-	x := s.x
-	grams := gramsOf(term)
-	if grams == 0 {
-		return nil
-	}
-	if !s.step(len(x.words)) {
-		return nil
-	}
-	var list []related
-	compare := func(i int32) {
-		wd := &x.words[i]
-		if exact[i] || !s.step(8) {
-			return
-		}
-		if a := similarity(term, wd.term); a >= minSimilarity && s.has(wd) {
-			list = append(list, related{i, a})
-		}
-	}
-	if irregular(term) {
-		for i, others := range x.grams {
-			if canBeSimilar(grams, others) {
-				compare(int32(i))
-			}
-		}
-	} else {
-		inner := innerGramsOf(term)
-		for i, others := range x.grams {
-			if canContain(grams, inner, others) && canBeSimilar(grams, others) {
-				compare(int32(i))
-			}
-		}
-	}
-	for _, o := range x.others {
-		if canBeSimilar(grams, o.grams) {
-			compare(o.word)
-		}
-	}
-	if s.err != nil {
-		return nil
-	}
-	slices.SortFunc(list, func(a, b related) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(x.words[a.word].term, x.words[b.word].term))
-	})
-	return list[:min(len(list), maxRelated)]
 }

@@ -11,7 +11,8 @@ type ranked struct {
 	score float64
 	near  float64 // the part that the turns before added
 
-	meaning float64 // the part of meaning
+	meaning  float64 // the part of meaning
+	together float64 // the part of words together
 }
 
 // heap contains the best memories so far, the worst of them first.

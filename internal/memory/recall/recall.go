@@ -74,7 +74,8 @@ type Hit struct {
 // Why says what each signal added to a score. The sum of the parts is the score, except for rounding.
 type Why struct {
 	Words      float64 // words of the query, by their stems
-	Related    float64 // words that mean or look nearly the same
+	Related    float64 // words that mean nearly the same
+	Together   float64 // words of the query in this memory and in the turns around it
 	Neighbours float64 // the two turns before it in the session
 	Session    float64 // how much of the query the whole session is about
 	Speaker    float64 // the query names who speaks
@@ -91,14 +92,18 @@ type Weights struct {
 
 	Weak       float64 // a word of many questions and few answers, such as "kind" or "happen"
 	NameInText float64 // a speaker's name in a text, which usually addresses the speaker
-	Grams      float64 // a word of similar spelling
 	Kin        float64 // a word of nearly the same meaning
 	FarKin     float64 // a word that is related to a related word
+	Spare      float64 // share of a related word's weight if memories contain the word itself
 	Similar    float64 // a word near to one that no memory contains, by its vector: at most this share
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
+	Unasked    float64 // a word outside the sentences that ask, if the query has such sentences
 
-	Reply  float64 // share of the words of the turn before, if it asks a question
-	Before float64 // share of the words of the turn two before, which usually has the same speaker
+	// Neighbours: of the two turns before, the last one of the same speaker, and the last question of another one.
+	Same  float64 // share of the words of the first
+	Reply float64 // share of the words of the second
+
+	Together float64 // the whole query, in a memory and the two turns before and after it
 
 	Session float64 // the score of the session
 	Speaker float64 // the query names the speaker, if anything else matches
@@ -120,17 +125,19 @@ type Weights struct {
 	Content float64 // words that are not stop words, by the logarithm of their number
 }
 
-// Chosen are the weights that Search uses. `go run ./bench -fit recall` computes those from Reply on.
+// Chosen are the weights that Search uses. `go run ./bench -fit recall` computes those from Same on.
 func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Grams: 0.35, Kin: 0.8, FarKin: 0.4, Similar: 0.3, DateWord: 0.4,
-	Reply: 0.72, Before: 0.52,
-	Session: 0.77, Speaker: 2.68, Date: 9.33, Answer: 0.26, Time: 2.03,
-	Meaning: 1.19, Beside: 0.7, Around: 0.34,
-	Tells: 0.37, Chats: 0.46, Names: 0.62, Number: 0.59, Asks: 1.53, Content: 2.04,
+	Weak: 0.5, NameInText: 0.2, Kin: 0.5, FarKin: 0.25, Spare: 0.3, Similar: 0.1, DateWord: 0.4, Unasked: 0.5,
+	Same: 0.43, Reply: 0.68, Together: 4.87,
+	Session: 1.43, Speaker: 3.64, Date: 3.97, Answer: 0.3, Time: 1.97,
+	Meaning: 1.25, Beside: 0.72, Around: 0.36,
+	Tells: 0.33, Chats: 0.35, Names: 0.41, Number: 0.86, Asks: 1.81, Content: 1.91,
 }
 
 // Plain are the weights of BM25 alone, for comparison.
-func Plain() Weights { return Weights{K1: 0.9, B: 0.35, Weak: 1, NameInText: 1, DateWord: 1} }
+func Plain() Weights {
+	return Weights{K1: 0.9, B: 0.35, Weak: 1, NameInText: 1, DateWord: 1, Unasked: 1}
+}

@@ -15,16 +15,6 @@ var (
 	relatedEnglish string
 	//go:embed related/de.txt
 	relatedGerman string
-	//go:embed related/fr.txt
-	relatedFrench string
-	//go:embed related/es.txt
-	relatedSpanish string
-	//go:embed related/it.txt
-	relatedItalian string
-	//go:embed related/pt.txt
-	relatedPortuguese string
-	//go:embed related/nl.txt
-	relatedDutch string
 )
 
 // kin maps, in each language, a term to terms with nearly the same meaning in everyday language. The words of a line are synonyms.
@@ -42,10 +32,7 @@ var kin = func() (maps [text.Languages]func() map[string][]kindred) {
 }()
 
 func readKin(l text.Language) map[string][]kindred {
-	lists := [text.Languages]string{
-		text.English: relatedEnglish, text.German: relatedGerman, text.French: relatedFrench, text.Spanish: relatedSpanish,
-		text.Italian: relatedItalian, text.Portuguese: relatedPortuguese, text.Dutch: relatedDutch,
-	}
+	lists := [text.Languages]string{text.English: relatedEnglish, text.German: relatedGerman}
 	m := map[string][]kindred{}
 	for line := range strings.Lines(lists[l]) {
 		if strings.HasPrefix(line, "#") {

@@ -13,10 +13,10 @@ import (
 
 // relatedLists are the languages that have a list of related words, by the name of the file.
 var relatedLists = map[string]text.Language{
-	"en": text.English, "de": text.German, "it": text.Italian, "fr": text.French, "es": text.Spanish, "pt": text.Portuguese, "nl": text.Dutch,
+	"en": text.English, "de": text.German,
 }
 
-func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
+func TestRelatedWordsAreKnownInGerman(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ query, found, other string }{
 		{"Hat sie einen Hund?", "Das ist ein Dackel und er ist sehr lieb", "Ce chien est dans la maison et il dort"},
@@ -24,16 +24,6 @@ func TestRelatedWordsAreKnownInSevenLanguages(t *testing.T) {
 		{"Was wurde gekauft?", "Sie wird sich morgen ein Regal kaufen", "Ze heeft gisteren een kast gekocht"},
 		{"Was aß sie dort?", "Das essen wir hier auch sehr oft", "C'est ce que nous mangeons ici avec lui"},
 		{"Welchen Beruf hat er?", "Er ist jetzt bei uns der Lehrer", "Il est le professeur de mon fils"},
-		{"Che cane ha?", "Questo è il mio bassotto e si chiama Ugo", "Dieser Dackel ist bei uns im Haus"},
-		{"Che cosa beve?", "Ho bevuto un caffè con lei e con mia madre", "Ich habe mit ihr einen Saft getrunken"},
-		{"Quel chien a-t-elle ?", "C'est un teckel qui est dans la maison", "Das ist ein Dackel und er ist lieb"},
-		{"Que boit-il ?", "Nous avons bu un jus avec lui et avec elle", "Abbiamo bevuto un succo con lui"},
-		{"¿Qué perro tiene?", "Este es un galgo y es muy bueno con ella", "Dieser Dackel ist bei uns im Haus"},
-		{"¿Cómo duerme?", "Ella no durmió bien en el hotel de la playa", "Das Kind hat bei uns nicht geschlafen"},
-		{"Que doença tem ela?", "Ela tem asma desde que era uma criança", "Das Kind hat bei uns nicht geschlafen"},
-		{"O que é que ela leu?", "Não sei o que ela lê mas eu gosto", "Das lesen wir hier auch sehr oft"},
-		{"Welke hond heeft ze?", "Dit is een teckel en die is heel lief", "Ce chien est dans la maison et il dort"},
-		{"Wat drinkt zij?", "Wij hebben in de stad een kop koffie gedronken", "Wir haben mit ihr einen Saft getrunken"},
 	} {
 		x := facts(c.found, c.other)
 		hits := found(x, recall.Query{Text: c.query, Limit: 10, Now: now, Weights: &byRelated, Explain: true})

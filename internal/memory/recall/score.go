@@ -27,8 +27,8 @@ func (s *search) score() {
 	for slot := range s.x.docs {
 		if d := &s.x.docs[slot]; s.admitted[slot] && d.session == 0 {
 			slot, meaning := int32(slot), s.w.Meaning*s.like.of(int32(slot))
-			if s.sum(d, s.own[slot], meaning)+s.rarity >= s.best.bar() {
-				s.keep(slot, s.parts(slot, 0, meaning))
+			if s.sum(d, s.own[slot], meaning)+s.w.Together+s.rarity >= s.best.bar() {
+				s.keep(slot, s.parts(slot, 0, meaning, s.together([]int32{slot})))
 			}
 		}
 	}
@@ -36,9 +36,9 @@ func (s *search) score() {
 
 // bound computes what the signals that look at the memory itself can add to a score at most.
 func (s *search) bound() {
-	s.most = s.worths.most + s.rarity
+	s.most = s.worths.most + s.rarity + s.w.Together
 	for _, speaker := range s.p.speakers {
-		s.most = max(s.most, s.worths.most+s.rarity+s.w.Speaker*speaker)
+		s.most = max(s.most, s.worths.most+s.rarity+s.w.Together+s.w.Speaker*speaker)
 	}
 	s.share = 1
 	if s.p.answer != 0 {
@@ -84,37 +84,56 @@ func (s *search) scoreSession(session int32) {
 		if (s.values[i]+near)*s.share+theme+meaning+s.most < bar {
 			continue
 		}
-		if s.sum(&s.x.docs[slot], s.values[i]+near, theme+meaning)+s.rarity < bar {
+		together := s.together(line[max(0, i-2):min(len(line), i+3)])
+		if s.sum(&s.x.docs[slot], s.values[i]+near, theme+meaning+together)+s.rarity < bar {
 			continue
 		}
-		s.keep(slot, s.parts(slot, near, meaning))
+		s.keep(slot, s.parts(slot, near, meaning, together))
 		bar = s.best.bar()
 	}
 }
 
-// near returns what the turns before the i-th turn of the session add to its score. Turns after it add nothing: they answer it.
+// near returns what the two turns before the i-th turn of the session add to its score: people send several messages in a row, and
+// answer questions without repeating their words. Turns after it add nothing: they answer it.
 func (s *search) near(line []int32, i int) float64 {
-	sum := 0.0
-	if i > 0 && s.values[i-1] > 0 && s.x.docs[line[i-1]].marks&asks != 0 {
-		sum += s.w.Reply * s.values[i-1]
-	}
-	if i > 1 {
-		sum += s.w.Before * s.values[i-2]
+	sum, same, reply := 0.0, s.w.Same, s.w.Reply
+	speaker := s.x.docs[line[i]].speaker
+	for j := i - 1; j >= max(0, i-2); j-- {
+		switch d := &s.x.docs[line[j]]; {
+		case d.speaker == speaker:
+			sum += same * s.values[j]
+			same = 0
+		case d.marks&asks != 0:
+			sum += reply * s.values[j]
+			reply = 0
+		}
 	}
 	return sum
 }
 
+// together returns what the words of the query in some memories add to the score of one of them.
+func (s *search) together(slots []int32) float64 {
+	if s.w.Together == 0 {
+		return 0
+	}
+	mask := uint64(0)
+	for _, slot := range slots {
+		mask |= s.masks[slot]
+	}
+	return s.w.Together * s.shareOf(mask)
+}
+
 // parts are the parts of a score; words and related words are one part here.
-type parts struct{ words, near, session, speaker, date, answer, meaning, worth float64 }
+type parts struct{ words, near, together, session, speaker, date, answer, meaning, worth float64 }
 
 func (p *parts) sum() float64 {
-	return p.words + p.near + p.session + p.speaker + p.date + p.answer + p.meaning + p.worth
+	return p.words + p.near + p.together + p.session + p.speaker + p.date + p.answer + p.meaning + p.worth
 }
 
 // parts returns the parts of a score, except that of the date.
-func (s *search) parts(slot int32, near, meaning float64) parts {
+func (s *search) parts(slot int32, near, meaning, together float64) parts {
 	d := &s.x.docs[slot]
-	p := parts{words: s.own[slot], near: near, session: s.w.Session * s.theme[d.session], meaning: meaning, worth: s.worths.of(d)}
+	p := parts{words: s.own[slot], near: near, together: together, session: s.w.Session * s.theme[d.session], meaning: meaning, worth: s.worths.of(d)}
 	if s.p.speakers != nil {
 		p.speaker = s.w.Speaker * s.p.speakers[d.speaker]
 	}
@@ -161,7 +180,7 @@ func (s *search) keep(slot int32, p parts) {
 	}
 	// Rounding makes scores equal that differ only in the last bit.
 	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
-		s.best.offer(ranked{slot: slot, score: score, near: p.near, meaning: p.meaning})
+		s.best.offer(ranked{slot: slot, score: score, near: p.near, meaning: p.meaning, together: p.together})
 	}
 }
 

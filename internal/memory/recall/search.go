@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -28,6 +29,10 @@ type search struct {
 	worths     *worths
 
 	own      []float64 // by slot: the score of its words
+	word     []float64 // by slot: the score of the current word, or of the best word related to it; 0 between words
+	having   []int32   // the slots with such a score
+	masks    []uint64  // by slot: the words of the query that it contains, by their numbers in shares
+	shares   []float64 // the idf-weights of these words as shares of their sum
 	theme    []float64 // by session: its score
 	touched  []int32   // sessions that contain the current word
 	times    []int32   // by session: turns that contain the current word
@@ -124,43 +129,104 @@ func (s *search) run(q *Query) []Hit {
 	return hits
 }
 
-// countWords computes the scores of words for memories and sessions.
+// countWords computes the scores of words for memories and sessions. Of a word of the query and the words that are related to it, the
+// best one counts in a memory.
 func (s *search) countWords() {
-	s.own = cleared(s.own, len(s.x.docs))
+	s.own, s.word = cleared(s.own, len(s.x.docs)), cleared(s.word, len(s.x.docs))
 	s.theme = cleared(s.theme, len(s.x.orders))
 	s.times, s.touched = cleared(s.times, len(s.x.orders)), s.touched[:0]
+	s.masks, s.shares = cleared(s.masks, len(s.x.docs)), s.shares[:0]
+	whole := 0.0 // the idf-weights of the query
 	for i := range s.p.words {
 		w := &s.p.words[i]
-		rarity := math.Inf(1)
-		if len(w.numbers) > 0 {
-			df := 0
-			for _, n := range w.numbers {
-				list := s.x.words[n].postings
-				if !s.step(3 * len(list)) {
-					return
-				}
-				df += s.frequency(list)
-			}
-			if df > 0 {
-				rarity = s.idf(min(df, s.count))
-				w.rarity = rarity
-				for _, n := range w.numbers {
-					s.addWord(s.x.words[n].postings, w.weight*rarity)
-				}
-				s.addTheme(w.weight)
-			}
+		df, ok := s.countWord(w)
+		if !ok {
+			return
 		}
-		for _, r := range w.related {
-			list := s.x.words[r.word].postings
-			if !s.step(2 * len(list)) {
-				return
-			}
-			if df := s.frequency(list); df > 0 {
-				s.addWord(list, w.weight*r.weight*min(rarity, s.idf(df)))
-				s.addTheme(w.weight * r.weight)
-			}
+		weight := w.weight * s.idf(min(df, s.count))
+		whole += weight
+		if df > 0 {
+			s.mark(weight)
+		}
+		if !s.countRelated(w) {
+			return
+		}
+		s.addBest()
+	}
+	for i := range s.shares {
+		s.shares[i] /= whole
+	}
+}
+
+// countWord counts a word itself and sets its rarity. It returns how many memories contain it.
+func (s *search) countWord(w *wanted) (df int, ok bool) {
+	for _, n := range w.numbers {
+		list := s.x.words[n].postings
+		if !s.step(3 * len(list)) {
+			return 0, false
+		}
+		df += s.frequency(list)
+	}
+	if df == 0 {
+		return 0, true
+	}
+	w.rarity = s.idf(min(df, s.count))
+	for _, n := range w.numbers {
+		s.addWord(s.x.words[n].postings, w.weight*w.rarity)
+	}
+	s.addTheme(w.weight)
+	return df, true
+}
+
+// countRelated counts the words that are related to a word. They count less if memories contain the word itself.
+func (s *search) countRelated(w *wanted) bool {
+	weight, rarity := w.weight, math.Inf(1)
+	if w.rarity > 0 {
+		weight, rarity = w.weight*s.w.Spare, w.rarity
+	}
+	for _, r := range w.related {
+		list := s.x.words[r.word].postings
+		if !s.step(2 * len(list)) {
+			return false
+		}
+		if df := s.frequency(list); df > 0 {
+			s.addWord(list, weight*r.weight*min(rarity, s.idf(df)))
+			s.addTheme(weight * r.weight)
 		}
 	}
+	return true
+}
+
+// addBest adds the score of the current word to the memories that have one.
+func (s *search) addBest() {
+	for _, slot := range s.having {
+		s.own[slot] += s.word[slot]
+		s.word[slot] = 0
+	}
+	s.having = s.having[:0]
+}
+
+// maxMarked is how many words of a query count together.
+const maxMarked = 64
+
+// mark marks the memories that contain the current word, which has an idf-weight.
+func (s *search) mark(weight float64) {
+	if s.w.Together == 0 || len(s.shares) == maxMarked {
+		return
+	}
+	bit := uint64(1) << len(s.shares)
+	s.shares = append(s.shares, weight)
+	for _, slot := range s.having {
+		s.masks[slot] |= bit
+	}
+}
+
+// shareOf returns the share of the query that a set of its words is.
+func (s *search) shareOf(mask uint64) (sum float64) {
+	for ; mask != 0; mask &= mask - 1 {
+		sum += s.shares[bits.TrailingZeros64(mask)]
+	}
+	return sum
 }
 
 // frequency returns how many memories of a list are admitted.
@@ -194,7 +260,7 @@ func inverse(have, of int) float64 {
 	return math.Log(1 + (float64(of-have)+0.5)/(float64(have)+0.5))
 }
 
-// addWord adds a word to the scores of the memories that contain it, and counts the turns of each session that contain it.
+// addWord offers a score for the current word to the memories of a list, which contain it or a related one, and counts the turns of each session that contain it.
 func (s *search) addWord(list []posting, weight float64) {
 	sessions := s.w.Session != 0 && s.sessions > 0
 	for _, p := range list {
@@ -203,7 +269,11 @@ func (s *search) addWord(list []posting, weight float64) {
 			continue
 		}
 		d := &s.x.docs[slot]
-		s.own[slot] += weight * s.saturated(p.times(), d.length)
+		score := weight * s.saturated(p.times(), d.length)
+		if s.word[slot] == 0 {
+			s.having = append(s.having, slot)
+		}
+		s.word[slot] = max(s.word[slot], score)
 		if !sessions || d.session == 0 {
 			continue
 		}
@@ -356,15 +426,17 @@ func (s *search) timesIn(word, slot int32) int {
 
 // explain returns the parts of a score.
 func (s *search) explain(r ranked) *Why {
-	p := s.parts(r.slot, r.near, r.meaning)
-	why := &Why{Neighbours: p.near, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Meaning: p.meaning, Worth: p.worth}
+	p := s.parts(r.slot, r.near, r.meaning, r.together)
+	why := &Why{Neighbours: p.near, Together: p.together, Session: p.session, Speaker: p.speaker, Date: s.dated(r.slot), Answer: p.answer, Meaning: p.meaning, Worth: p.worth}
 	for i := range s.p.words {
 		w := &s.p.words[i]
+		best := 0.0
 		for _, n := range w.numbers {
 			if times := s.timesIn(n, r.slot); times > 0 {
-				why.Words += w.weight * w.rarity * s.saturated(times, s.x.docs[r.slot].length)
+				best = max(best, w.weight*w.rarity*s.saturated(times, s.x.docs[r.slot].length))
 			}
 		}
+		why.Words += best
 	}
 	why.Related = max(p.words-why.Words, 0)
 	if why.Related < 1e-9 {

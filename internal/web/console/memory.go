@@ -110,7 +110,8 @@ func signals(w *client.RecallWhy) []signal {
 	for _, s := range []signal{
 		{"same words", w.Words},
 		{"similar words", w.Related},
-		{"turns next to it", w.Neighbours},
+		{"words together", w.Together},
+		{"turns before it", w.Neighbours},
 		{"its session", w.Session},
 		{"who spoke", w.Speaker},
 		{"the time", w.Date},

@@ -124,8 +124,9 @@ type recallResult struct {
 
 type recallWhy struct {
 	Words      float64 `json:"words" doc:"The score of words of the query, compared by their stems."`
-	Related    float64 `json:"related" doc:"The score of words with a similar meaning or spelling."`
-	Neighbours float64 `json:"neighbours" doc:"The score of the two turns before it in the session."`
+	Related    float64 `json:"related" doc:"The score of words with a similar meaning."`
+	Together   float64 `json:"together" doc:"The score of the whole query: the share of it that the memory and the two turns before and after it contain."`
+	Neighbours float64 `json:"neighbours" doc:"The score of the two turns before it in the session: the last one of the same speaker, and the last question of another one."`
 	Session    float64 `json:"session" doc:"The score of the whole session for this query."`
 	Speaker    float64 `json:"speaker" doc:"The score for a speaker whom the query names."`
 	Date       float64 `json:"date" doc:"The score for a time that the query names."`
@@ -143,7 +144,7 @@ func viewOfWhy(w *recall.Why) *recallWhy {
 		return nil
 	}
 	return &recallWhy{
-		Words: w.Words, Related: w.Related, Neighbours: w.Neighbours, Session: w.Session, Speaker: w.Speaker, Date: w.Date, Answer: w.Answer,
+		Words: w.Words, Related: w.Related, Together: w.Together, Neighbours: w.Neighbours, Session: w.Session, Speaker: w.Speaker, Date: w.Date, Answer: w.Answer,
 		Meaning: w.Meaning, Worth: w.Worth,
 	}
 }
