@@ -264,6 +264,18 @@ func active(k client.APIKey) bool {
 	return slices.Contains([]string{"active", "rotating", "disabled"}, k.State)
 }
 
+// warnBefore is how long before its expiry a key is marked. Responses to it say when it expires for as long.
+const warnBefore = 14 * 24 * time.Hour
+
+// expiresSoon returns how long a key can still be used, and whether that is so short that it is marked.
+func expiresSoon(k client.APIKey, now time.Time) (left time.Duration, soon bool) {
+	if !active(k) || k.ExpiresAt == nil {
+		return 0, false
+	}
+	left = k.ExpiresAt.Sub(now)
+	return left, left > 0 && left <= warnBefore
+}
+
 // failAction shows the form of an action on a key again, with the error.
 func (v *visit) failAction(err error, form keyAction, page func(keyAction) templ.Component) response {
 	e, ok := errors.AsType[*client.Error](err)

@@ -84,7 +84,7 @@ func newKeyPage(form keyForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = segments("expiry", form.Days, expiries).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = segments("expiry", form.Days, false, expiries).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1832,14 +1832,14 @@ func erasePage(data eraseData) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, " and their history are erased, and the key that could decrypt them is destroyed.</p><p>You get a signed receipt, which proves the erasure to the person.</p><label>Type the ID of the subject <input name=\"confirm\" required autocomplete=\"off\" placeholder=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, " and their history are erased, and the key that could decrypt them is destroyed.</p><p>You get a signed receipt, which proves the erasure to the person.</p><label>Type the ID of the subject <input name=\"confirm\" required autocomplete=\"off\" autofocus placeholder=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var87 string
 			templ_7745c5c3_Var87, templ_7745c5c3_Err = templ.JoinStringErrs(data.Subject.SubjectID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `memory.templ`, Line: 387, Col: 90}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `memory.templ`, Line: 387, Col: 100}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var87))
 			if templ_7745c5c3_Err != nil {

@@ -1708,7 +1708,7 @@ func rehearsePage(form versionForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = segments("until", form.Until, rehearsals).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = segments("until", form.Until, true, rehearsals).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

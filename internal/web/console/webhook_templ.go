@@ -1373,7 +1373,7 @@ func rotateWebhookPage(form webhookAction) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = segments("grace", form.Grace, graces).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = segments("grace", form.Grace, true, graces).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -331,6 +331,9 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 		{Name: "website search", Scopes: []string{"read"}, RateLimit: &client.NewRateLimit{RequestsPerMinute: 40}, Quota: &client.Quota{Daily: new(int64(50))}},
 	} {
 		k.ExpiresAt = new(time.Now().AddDate(0, 3, 0))
+		if k.Name == "support agent" {
+			k.ExpiresAt = new(time.Now().AddDate(0, 0, 5))
+		}
 		key, err := c.CreateAPIKey(t.Context(), k)
 		if err != nil {
 			t.Fatal(err)

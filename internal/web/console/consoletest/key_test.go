@@ -215,6 +215,26 @@ func TestAnOperatorCreatesAKeyForAnotherWorkspace(t *testing.T) {
 	tenant.post("/console/keys/new", in).want(t, 403)
 }
 
+func TestAKeyThatExpiresSoonIsMarked(t *testing.T) {
+	t.Parallel()
+	clock := apptest.NewClock(time.Now())
+	p := apptest.Start(t, apptest.Clock(clock.Now))
+	v := admin(t, p)
+	key, err := operator(t, p).CreateAPIKey(t.Context(), client.NewAPIKey{Name: "crawler", Scopes: []string{"read"}, ExpiresAt: new(clock.Now().AddDate(0, 0, 20))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/console/keys", "/console/keys/" + key.ID} {
+		if got := v.get(path).want(t, 200, "crawler"); strings.Contains(got.text, "state-expiring") {
+			t.Errorf("%s marks a key that expires in 20 days", path)
+		}
+	}
+	clock.Advance(17 * 24 * time.Hour)
+	for _, path := range []string{"/console/keys", "/console/keys/" + key.ID} {
+		v.get(path).want(t, 200, `<span class="state state-expiring">expires in 3 days</span>`)
+	}
+}
+
 func TestKeysAreChangedByKeyboard(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "starts Chromium")
@@ -266,5 +286,20 @@ func TestKeysAreChangedByKeyboard(t *testing.T) {
 	tab.Leave(func() { tab.Press("Enter") })
 	focused("rateLimit.requestsPerMinute")
 	look(t, tab, string(axe), "key-new-refused")
+
+	// Rotate, Revoke and Erase begin at their field.
+	if _, err := operator(t, p).CreateMemory(t.Context(), client.NewMemory{SubjectID: "ada", Text: "Prefers tea."}); err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(p.URL + "/console/memories/ada/erase")
+	focused("confirm")
+	tab.Open(p.URL + "/console/keys/" + key.ID + "/revoke")
+	focused("reason")
+	tab.Open(p.URL + "/console/keys/" + key.ID + "/rotate")
+	focused("grace")
+	tab.Leave(func() { tab.Press("Enter") })
+	if text := tab.Text(); !strings.Contains(text, "Copy the key now") {
+		t.Errorf("the page says %s", text)
+	}
 	clean(t, p, tab)
 }
