@@ -103,7 +103,10 @@ func releaseHere(t *testing.T) string {
 // startsFromPackage starts the program of a package that is unpacked in root.
 func startsFromPackage(t *testing.T, root string) {
 	t.Helper()
-	for _, name := range []string{"usr/lib/systemd/system/keepsake.service", "usr/lib/systemd/system/keepsake.socket", "usr/share/doc/keepsake/NOTICES"} {
+	for _, name := range []string{
+		"usr/lib/systemd/system/keepsake.service", "usr/lib/systemd/system/keepsake.socket", "usr/share/doc/keepsake/NOTICES",
+		"usr/share/man/man1/keepsake-serve.1", "usr/share/bash-completion/completions/keepsake",
+	} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
 		}

@@ -7,8 +7,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,32 +34,65 @@ type file struct {
 	user int // who owns it; 0 is root
 }
 
-// build builds the program as `make build` does.
+// build builds the program of a platform.
 func (r *release) build(p platform, dir string) (program, error) {
 	fmt.Fprintf(os.Stderr, "building %s/%s\n", p.os, p.arch)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return program{}, err
-	}
 	built := program{platform: p, binary: filepath.Join(dir, "keepsake"), notices: filepath.Join(dir, "NOTICES")}
 	if p.os == "windows" {
 		built.binary += ".exe"
 	}
-	absolute, err := filepath.Abs(built.binary)
-	if err != nil {
+	if err := r.compile(p, built.binary); err != nil {
 		return built, err
 	}
+	_, err := command(r.root, []string{"CGO_ENABLED=0"}, "go", "run", "./deploy/notices", built.binary, built.notices)
+	return built, err
+}
+
+// compile builds the program as `make build` does.
+func (r *release) compile(p platform, binary string) error {
 	// These replace what is set on this machine, which would change the bytes.
 	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=true"}
-	_, err = command(r.root, env, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+r.version, "-o", absolute, "./cmd/keepsake")
-	if err != nil {
-		return built, err
+	_, err := command(r.root, env, "go", "build", "-trimpath", "-ldflags=-s -w -X main.release="+r.version, "-o", binary, "./cmd/keepsake")
+	return err
+}
+
+// completions are the files with the completions of each shell.
+var completions = map[string]string{
+	"bash": "keepsake.bash", "fish": "keepsake.fish", "powershell": "keepsake.ps1", "zsh": "_keepsake",
+}
+
+// writeHelp writes the manual pages and the completions of shells into r.help. A program for this machine prints them.
+func (r *release) writeHelp(dir string) error {
+	binary := filepath.Join(dir, "keepsake.exe") // the name that every system starts
+	if err := r.compile(platform{runtime.GOOS, runtime.GOARCH}, binary); err != nil {
+		return err
 	}
-	notices, err := filepath.Abs(built.notices)
-	if err != nil {
-		return built, err
+	r.help = filepath.Join(dir, "help")
+	if _, err := command(r.root, nil, binary, "man", "--out", filepath.Join(r.help, "man")); err != nil {
+		return err
 	}
-	_, err = command(r.root, []string{"CGO_ENABLED=0"}, "go", "run", "./deploy/notices", absolute, notices)
-	return built, err
+	if err := os.Mkdir(filepath.Join(r.help, "completions"), 0o755); err != nil {
+		return err
+	}
+	for shell, name := range completions {
+		script, err := command(r.root, nil, binary, "completion", shell)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(r.help, "completions", name), []byte(script+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manualPages returns the names of the manual pages in r.help.
+func (r *release) manualPages() ([]string, error) {
+	pages, err := filepath.Glob(filepath.Join(r.help, "man", "*.1"))
+	for i, page := range pages {
+		pages[i] = filepath.Base(page)
+	}
+	return pages, err
 }
 
 // name returns the name of a file of the release for a platform.
@@ -66,22 +102,31 @@ func (r *release) name(p platform, end string) string {
 
 // archive writes the program and its texts as a tar, or a zip for Windows.
 func (r *release) archive(p program) error {
+	sources := map[string]string{filepath.Base(p.binary): p.binary, "NOTICES": p.notices}
+	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
+		sources[name] = filepath.Join(r.root, name)
+	}
+	pages, err := r.manualPages()
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		sources["man/"+page] = filepath.Join(r.help, "man", page)
+	}
+	for _, name := range completions {
+		sources["completions/"+name] = filepath.Join(r.help, "completions", name)
+	}
 	var files []file
-	for _, f := range []struct {
-		name, path string
-		mode       int64
-	}{
-		{"CHANGELOG.md", filepath.Join(r.root, "CHANGELOG.md"), 0o644},
-		{"LICENSE", filepath.Join(r.root, "LICENSE"), 0o644},
-		{"NOTICES", p.notices, 0o644},
-		{"README.md", filepath.Join(r.root, "README.md"), 0o644},
-		{filepath.Base(p.binary), p.binary, 0o755},
-	} {
-		data, err := os.ReadFile(f.path)
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		data, err := os.ReadFile(sources[name])
 		if err != nil {
 			return err
 		}
-		files = append(files, file{name: f.name, mode: f.mode, data: data})
+		mode := int64(0o644)
+		if sources[name] == p.binary {
+			mode = 0o755
+		}
+		files = append(files, file{name: name, mode: mode, data: data})
 	}
 	if p.os == "windows" {
 		return create(r.name(p.platform, ".zip"), func(w io.Writer) error { return writeZip(w, files, r.at) })

@@ -35,6 +35,7 @@ type release struct {
 	at      time.Time // of the commit; every file of the release has it
 	root    string    // of the checkout
 	out     string
+	help    string // with the folders man and completions
 }
 
 func main() {
@@ -81,6 +82,9 @@ func run(args []string, dir string) error {
 	}
 	parent := filepath.Dir(filepath.Clean(*out))
 	temp, err := os.MkdirTemp(parent, ".release-")
+	if err == nil {
+		temp, err = filepath.Abs(temp)
+	}
 	if err != nil {
 		return fmt.Errorf("the folder %s cannot be written; choose another one with OUT=FOLDER", parent)
 	}
@@ -100,6 +104,9 @@ func run(args []string, dir string) error {
 
 // make writes all files of the release into r.out.
 func (r *release) make(chosen []platform, work string, sign func([]byte) []byte) error {
+	if err := r.writeHelp(filepath.Join(work, "help")); err != nil {
+		return fmt.Errorf("manual pages and completions: %w", err)
+	}
 	var images []program
 	for _, p := range chosen {
 		built, err := r.build(p, filepath.Join(work, p.os+"_"+p.arch))

@@ -33,7 +33,10 @@ func (r *release) packages(p program) error {
 		if err != nil {
 			return err
 		}
-		info := nfpm.WithDefaults(r.packageInfo(p, ours))
+		info, err := r.packageInfo(p, ours, kind)
+		if err != nil {
+			return err
+		}
 		if err := nfpm.PrepareForPackager(info, kind); err != nil {
 			return err
 		}
@@ -45,29 +48,45 @@ func (r *release) packages(p program) error {
 	return nil
 }
 
-func (r *release) packageInfo(p program, unit string) *nfpm.Info {
+// zshFolders are where zsh looks for the completions of packages.
+var zshFolders = map[string]string{"deb": "vendor-completions", "rpm": "site-functions", "apk": "site-functions"}
+
+func (r *release) packageInfo(p program, unit, kind string) (*nfpm.Info, error) {
 	info := &nfpm.Info{
 		Name: "keepsake", Arch: p.arch, Platform: "linux", Version: r.version, VersionSchema: "semver", MTime: r.at,
 		Section: "net", Priority: "optional", Maintainer: "The Keepsake authors", License: "Apache-2.0",
 		Description: "Search and long-term memory behind a governed API",
 	}
 	info.RPM.BuildHost = "localhost"
-	for _, f := range []struct {
+	completion := func(shell string) string { return filepath.Join(r.help, "completions", completions[shell]) }
+	type content struct {
 		from, to string
 		mode     os.FileMode
-	}{
+	}
+	contents := []content{
 		{p.binary, "/usr/bin/keepsake", 0o755},
 		{unit, "/usr/lib/systemd/system/keepsake.service", 0o644},
 		{filepath.Join(r.root, "deploy/keepsake.socket"), "/usr/lib/systemd/system/keepsake.socket", 0o644},
 		{filepath.Join(r.root, "LICENSE"), "/usr/share/doc/keepsake/LICENSE", 0o644},
 		{p.notices, "/usr/share/doc/keepsake/NOTICES", 0o644},
-	} {
+		{completion("bash"), "/usr/share/bash-completion/completions/keepsake", 0o644},
+		{completion("fish"), "/usr/share/fish/vendor_completions.d/keepsake.fish", 0o644},
+		{completion("zsh"), "/usr/share/zsh/" + zshFolders[kind] + "/_keepsake", 0o644},
+	}
+	pages, err := r.manualPages()
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		contents = append(contents, content{filepath.Join(r.help, "man", page), "/usr/share/man/man1/" + page, 0o644})
+	}
+	for _, f := range contents {
 		info.Contents = append(info.Contents, &files.Content{
 			Source: f.from, Destination: f.to,
 			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: r.at},
 		})
 	}
-	return info
+	return nfpm.WithDefaults(info), nil
 }
 
 // bill writes the bill of materials in the form of CycloneDX: the modules that the binary itself lists.

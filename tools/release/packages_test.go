@@ -35,6 +35,21 @@ func TestThePackagesHaveTheSameFiles(t *testing.T) {
 	if unit := deb["usr/lib/systemd/system/keepsake.service"]; !strings.Contains(unit, "\nExecStart=/usr/bin/keepsake serve ") {
 		t.Errorf("the unit is\n%s", unit)
 	}
+	for name, text := range map[string]string{
+		"usr/share/man/man1/keepsake.1":                     "man/keepsake.1",
+		"usr/share/man/man1/keepsake-serve.1":               "man/keepsake-serve.1",
+		"usr/share/bash-completion/completions/keepsake":    "completions/keepsake.bash",
+		"usr/share/fish/vendor_completions.d/keepsake.fish": "completions/keepsake.fish",
+		"usr/share/zsh/vendor-completions/_keepsake":        "completions/_keepsake",
+	} {
+		if deb[name] != "644 root "+text {
+			t.Errorf("%s is %q", name, deb[name])
+		}
+	}
+	// Only Debian's zsh has a folder of its own for packages.
+	const folder, ofDebian = "usr/share/zsh/site-functions/_keepsake", "usr/share/zsh/vendor-completions/_keepsake"
+	deb[folder] = deb[ofDebian]
+	delete(deb, ofDebian)
 	for kind, got := range map[string]map[string]string{"rpm": rpm, "apk": apk} {
 		if !maps.Equal(got, deb) {
 			t.Errorf("the files of deb and %s differ: %s; %s", kind, sizes(deb), sizes(got))

@@ -29,7 +29,16 @@ func packed(t *testing.T) (release, program) {
 			t.Fatal(err)
 		}
 	}
-	r := release{version: "0.1.0", at: time.Unix(1_700_000_000, 0).UTC(), root: root, out: t.TempDir()}
+	help := filepath.Join(dir, "help")
+	for _, name := range []string{"man/keepsake.1", "man/keepsake-serve.1", "completions/keepsake.bash", "completions/keepsake.fish", "completions/keepsake.ps1", "completions/_keepsake"} {
+		if err := os.MkdirAll(filepath.Join(help, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(help, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := release{version: "0.1.0", help: help, at: time.Unix(1_700_000_000, 0).UTC(), root: root, out: t.TempDir()}
 	return r, program{platform: platform{"linux", "amd64"}, binary: binary, notices: notices}
 }
 
