@@ -114,15 +114,32 @@ func startsFromPackage(t *testing.T, root string) {
 	starts(t, filepath.Join(root, "usr/bin/keepsake"))
 }
 
-// starts starts a program on a new folder, gets a first answer, and stops it.
+// starts starts a program on a new folder, gets a first answer, and stops it. The program says everywhere which version it is.
 func starts(t *testing.T, program string) {
 	t.Helper()
-	said, err := exec.Command(program, "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(said), "keepsake 0.1.0 (") {
+	said, err := exec.Command(program, "version", "--json").Output()
+	var build struct {
+		Version, Revision string
+		Modified          bool
+	}
+	if err != nil || json.Unmarshal(said, &build) != nil || build.Version != "0.1.0" || build.Revision == "" || build.Modified {
 		t.Errorf("keepsake version: %v %s", err, said)
 	}
 	p := programtest.Start(t, filepath.Join(t.TempDir(), "data"), programtest.Program(program))
 	firstAnswer(t, p.URL, p.Key)
+	for address, want := range map[string]string{
+		p.URL + "/docs":           "this release, 0.1.0.",
+		p.BackendURL + "/metrics": `revision="` + build.Revision + `",version="0.1.0"} 1`,
+	} {
+		res, err := programtest.Client.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if text, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q: %v", address, want, err)
+		}
+	}
 	p.Stop()
 }
 

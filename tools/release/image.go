@@ -58,7 +58,7 @@ func (r *release) image(programs []program, dir string) error {
 	return create(filepath.Join(r.out, "keepsake_"+r.version+"_image.tar"), func(w io.Writer) error { return writeTar(w, entries, r.at) })
 }
 
-// imageOf returns what deploy/Dockerfile describes for one platform.
+// imageOf returns what deploy/Dockerfile describes for one platform. A test compares both.
 func (r *release) imageOf(p program) (v1.Image, error) {
 	binary, err := os.ReadFile(p.binary)
 	if err != nil {

@@ -3,12 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
 // packed returns a release into a new folder, and a program for it, which is that of the test.
@@ -61,57 +57,5 @@ func TestPackagingGivesTheSameBytes(t *testing.T) {
 	}
 	if sums[0] != sums[1] {
 		t.Errorf("the same program gave\n%s\nand then\n%s", sums[0], sums[1])
-	}
-}
-
-// TestTheImageIsValid reads the layout of an image for two platforms and checks every digest and size in it.
-func TestTheImageIsValid(t *testing.T) {
-	t.Parallel()
-	r, p := packed(t)
-	other := p
-	other.arch = "arm64"
-	dir := t.TempDir()
-	if err := r.image([]program{p, other}, dir); err != nil {
-		t.Fatal(err)
-	}
-	outer, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validate.Index(outer); err != nil {
-		t.Error(err)
-	}
-	named, err := outer.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(named.Manifests) != 1 || named.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "0.1.0" {
-		t.Fatalf("the layout has %+v", named.Manifests)
-	}
-	index, err := outer.ImageIndex(named.Manifests[0].Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	images, err := index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, m := range images.Manifests {
-		found = append(found, m.Platform.String())
-		image, err := index.Image(m.Digest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		config, err := image.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if config.Platform().String() != m.Platform.String() || config.Config.Labels["org.opencontainers.image.version"] != "0.1.0" {
-			t.Errorf("the image for %s has %+v", m.Platform, config)
-		}
-	}
-	if !slices.Equal(found, []string{"linux/amd64", "linux/arm64"}) {
-		t.Errorf("the index has images for %q", found)
 	}
 }
