@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,7 +61,11 @@ type analyzed struct {
 	language  text.Language
 	traits    traits
 	direction vectors.Packed
+	said      uint64 // hash of the words, never 0
 }
+
+// seed is that of the hashes of texts, which stay in memory.
+var seed = maphash.MakeSeed()
 
 // Adder returns an Adder.
 func (x *Index) Adder() *Adder {
@@ -153,11 +158,15 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 	m.language = votes.Language()
 	m.length = int32(len(a.tokens))
 	var sum vectors.Sum
+	var words maphash.Hash
+	words.SetSeed(seed)
 	end := int32(0)
 	for _, t := range a.tokens {
 		first := end == 0 || t.start > end && endsSentence(s[end:t.start])
 		end = t.end
 		word := a.addTerms(t.spelling, m.language)
+		_, _ = words.WriteString(word.token.Word)
+		_ = words.WriteByte(' ')
 		if word.unspaced {
 			m.traits.content = min(m.traits.content+1, maxContent)
 			continue
@@ -168,6 +177,7 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 			sum.AddWord(word.vector)
 		}
 	}
+	m.said = max(words.Sum64(), 1)
 	if a.index.vectors {
 		v := sum.Vector()
 		m.direction = v.Packed()

@@ -32,6 +32,7 @@ var (
 	secondPerson = setOf(`you your yours yourself you're you've`)
 	askers       = setOf(`user human me patient client customer`)
 	asked        = setOf(`assistant ai bot agent coach advisor model`)
+	assistants   = setOf(`assistant ai bot chatbot`)
 )
 
 // timeWords are the words of answers to "when".

@@ -76,6 +76,7 @@ type doc struct {
 	language text.Language
 	kind     uint8
 	pinned   bool
+	said     uint64 // hash of the words of an assistant's turn; 0 for all others
 }
 
 // record is the rest of a memory.
@@ -95,6 +96,7 @@ const (
 	hasTime marks = 1 << iota
 	hasNumber
 	asks
+	byAssistant // the speaker is a program that answers
 )
 
 // word is a term with the memories that contain it.
@@ -205,6 +207,10 @@ func (x *Index) add(by *Adder, it *Item, m *analyzed) {
 		length: m.length, marks: m.marks, language: m.language, traits: m.traits, pinned: it.Pinned,
 		session: x.intern(&x.sessions, it.SessionID), speaker: x.intern(&x.speakers, it.Speaker),
 		kind: uint8(x.intern(&x.kinds, it.Kind)), // there are seven kinds
+	}
+	if isAssistant(it.Speaker) {
+		d.marks |= byAssistant
+		d.said = m.said
 	}
 	w := window{validFrom: microOr(it.ValidFrom, always), validTo: microOr(it.ValidTo, never), expires: microOr(it.ExpiresAt, never)}
 	if w != unlimited {

@@ -54,6 +54,13 @@ func (h *heap) offer(r ranked) {
 	if r.score < h.least {
 		return
 	}
+	if twin := h.twin(r.slot); twin >= 0 {
+		if h.compare(r, h.list[twin]) >= 0 {
+			return
+		}
+		h.list = slices.Delete(h.list, twin, twin+1)
+		slices.SortFunc(h.list, func(a, b ranked) int { return h.compare(b, a) }) // in order, it is a heap
+	}
 	if len(h.list) < h.limit {
 		h.list = append(h.list, r)
 		for i := len(h.list) - 1; i > 0; {
@@ -83,6 +90,16 @@ func (h *heap) offer(r ranked) {
 		h.list[i], h.list[worst] = h.list[worst], h.list[i]
 		i = worst
 	}
+}
+
+// twin returns which of the memories is a turn of an assistant with the words of another one; -1 for none. Only the better one is found:
+// an assistant repeats itself, and ten turns that say the same would leave no room for what they repeat.
+func (h *heap) twin(slot int32) int {
+	said := h.x.docs[slot].said
+	if said == 0 {
+		return -1
+	}
+	return slices.IndexFunc(h.list, func(r ranked) bool { return h.x.docs[r.slot].said == said })
 }
 
 // sorted returns the memories, best first. The result is valid until the next reset.

@@ -393,6 +393,72 @@ func TestTurnsBeforeCountByTheirDistance(t *testing.T) {
 	}
 }
 
+// An agent that stores both sides of a conversation, and answers from what it recalls, fills its memory with its own answers. They come
+// after what the person said, and each of them only once.
+func TestAnAgentsOwnAnswersDoNotHideWhatThePersonSaid(t *testing.T) {
+	t.Parallel()
+	x := recall.New(text.NewAnalyzer(), true, 0)
+	n := 0
+	say := func(speaker, said string) {
+		n++
+		at := now.Add(time.Duration(n) * time.Hour)
+		x.Put(recall.Item{
+			ID: fmt.Sprintf("%s %03d", speaker, n), Text: said, Speaker: speaker, Kind: "turn",
+			SessionID: fmt.Sprint(n / 10), OccurredAt: &at, CreatedAt: at,
+		})
+	}
+	ask := func(limit int) []recall.Hit {
+		hits, err := x.Search(nil, recall.Query{Text: "What do I like to drink in the morning?", Limit: limit, Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hits
+	}
+	texts := map[string]string{}
+	for turn := range 50 {
+		switch {
+		case turn == 2:
+			say("Ada", "In the morning I like to drink black tea.")
+		case turn == 25:
+			say("Ada", "I have changed my mind: in the morning I like to drink coffee, and no tea.")
+		case turn%3 == 0:
+			hits := ask(1)
+			say("Ada", "What do I like to drink in the morning?")
+			answer := "I do not know what you like to drink in the morning."
+			if len(hits) > 0 {
+				answer = "You told me what you like to drink in the morning: " + texts[hits[0].ID]
+			}
+			say("assistant", answer)
+			texts[fmt.Sprintf("assistant %03d", n)] = answer
+			continue
+		default:
+			say("Ada", fmt.Sprintf("The train was %d minutes late again.", turn))
+			say("assistant", "I am sorry to hear that.")
+			continue
+		}
+		texts[fmt.Sprintf("Ada %03d", n)] = fmt.Sprint("statement ", turn)
+	}
+	hits := ask(8)
+	var order []string
+	seen := map[string]bool{}
+	for _, h := range hits {
+		order = append(order, h.ID)
+		if said := texts[h.ID]; strings.HasPrefix(h.ID, "assistant") {
+			if seen[said] {
+				t.Errorf("%q was found twice", said)
+			}
+			seen[said] = true
+		}
+	}
+	told := map[string]bool{}
+	for _, id := range order[:min(2, len(order))] {
+		told[texts[id]] = true
+	}
+	if !told["statement 2"] || !told["statement 25"] {
+		t.Errorf("what the person said does not come first: %v", order)
+	}
+}
+
 // Among memories with the same words, those that tell something come first, and small talk and questions come last.
 func TestWhatTellsMoreIsPreferred(t *testing.T) {
 	t.Parallel()

@@ -61,8 +61,15 @@ func worthsBy(w *Weights) (p worths) {
 
 var chosenWorths = worthsBy(&chosen)
 
-// of returns how much the text of a memory tells. It is at least 0, so that it excludes nothing that matches.
+// isAssistant reports whether a speaker is a program that answers.
+func isAssistant(speaker string) bool { return assistants[text.Fold(strings.TrimSpace(speaker))] }
+
+// of returns how much the text of a memory tells. It is at least 0, so that it excludes nothing that matches. A turn of an assistant
+// tells nothing: it repeats what it was told, and mostly what it recalled.
 func (p *worths) of(d *doc) float64 {
+	if d.marks&byAssistant != 0 {
+		return 0
+	}
 	t := &d.traits
 	sum := p.tells[t.tells] - p.chats[t.chats] + p.names[t.names] + p.content[t.content]
 	if d.marks&hasNumber != 0 {
