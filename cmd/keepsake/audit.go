@@ -223,15 +223,19 @@ func auditListCommand(st *stage) *cobra.Command {
 func (st *stage) printAudit(entries []client.AuditEntry) {
 	rows := make([]table.Row, 0, len(entries))
 	for _, e := range entries {
-		rows = append(rows, table.Row{whenCell(&e.At), e.Action, e.Outcome, e.Count, orNone(e.Actor), orNone(e.Target), orNone(e.Address)})
+		action := e.Action
+		if e.Outcome != "done" {
+			action = e.Outcome + ": " + action
+		}
+		rows = append(rows, table.Row{whenCell(&e.At), action, e.Outcome, e.Count, orNone(e.Actor), orNone(e.Target), orNone(e.Address)})
 	}
 	st.printTable([]column{
 		{title: "at (UTC)"},
 		{title: "action", free: true},
-		{title: "outcome"},
+		{title: "outcome", extra: true},
 		{title: "times", extra: true},
-		{title: "actor", free: true},
-		{title: "target", free: true},
+		{title: "actor"},
+		{title: "target"},
 		{title: "address", extra: true},
 	}, rows)
 }

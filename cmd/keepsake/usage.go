@@ -67,6 +67,9 @@ func usageCommand(st *stage) *cobra.Command {
 			if asJSON {
 				return st.printJSON(report)
 			}
+			if !st.wide {
+				report.nameKeys(keyNames(cmd.Context(), c, report))
+			}
 			st.printUsageReport(report)
 			return nil
 		})
@@ -110,6 +113,46 @@ func readUsage(ctx context.Context, c *client.Client, q client.UsageQuery) (r *u
 	return r, err
 }
 
+// keyNames returns the names of the API keys of a report by their IDs, as far as the caller can read them. A name that two keys
+// have is left out.
+func keyNames(ctx context.Context, c *client.Client, r *usageReport) map[string]string {
+	if !slices.ContainsFunc(r.Top, func(one client.RankedUsage) bool { return one.Group.Key != nil }) {
+		return nil
+	}
+	names, ids := map[string]string{}, map[string][]string{}
+	for k, err := range c.EachAPIKey(ctx, client.APIKeyQuery{Limit: 200}) {
+		if err != nil { // without the scope, IDs are shown
+			return nil
+		}
+		names[k.ID] = k.Name
+		ids[k.Name] = append(ids[k.Name], k.ID)
+	}
+	for _, twins := range ids {
+		for _, id := range twins {
+			if len(twins) > 1 {
+				delete(names, id)
+			}
+		}
+	}
+	return names
+}
+
+// nameKeys replaces the IDs of API keys by names.
+func (r *usageReport) nameKeys(names map[string]string) {
+	rename := func(g *client.UsageGroup) {
+		if g.Key != nil && names[*g.Key] != "" {
+			name := names[*g.Key]
+			g.Key = &name
+		}
+	}
+	for i := range r.Top {
+		rename(&r.Top[i].Group)
+	}
+	for i := range r.Series.Series {
+		rename(&r.Series.Series[i].Group)
+	}
+}
+
 func (st *stage) printUsageReport(r *usageReport) {
 	s := r.Summary
 	fmt.Fprintf(st.out, "%s to %s, by %s\n", when(&s.From), when(&s.To), r.Series.Interval)
@@ -125,9 +168,12 @@ func (st *stage) printUsageReport(r *usageReport) {
 		return
 	}
 	fmt.Fprintln(st.out)
-	trends := map[string]string{}
+	trends, width := map[string]string{}, sparkWidth
+	if !st.wide {
+		width = narrowSparkWidth / max(1, len(groupNames(r.Top[0].Group)))
+	}
 	for _, series := range r.Series.Series {
-		trends[strings.Join(groupValues(series.Group), "\n")] = sparkline(series.Points, sparkWidth)
+		trends[strings.Join(groupValues(series.Group), "\n")] = sparkline(series.Points, width)
 	}
 	var head []column
 	for _, name := range groupNames(r.Top[0].Group) {
@@ -204,8 +250,12 @@ func eachDimension(g client.UsageGroup, fn func(name, value string)) {
 	}
 }
 
-// sparkWidth is the max number of characters of a sparkline.
-const sparkWidth = 31
+// sparkWidth is the max number of characters of a sparkline with --wide: a month in days. Without, a day in hours has room
+// beside one dimension, and half of it beside two.
+const (
+	sparkWidth       = 31
+	narrowSparkWidth = 25
+)
 
 // sparks are the heights of a sparkline, the lowest one first.
 var sparks = []rune("▁▂▃▄▅▆▇█")

@@ -58,3 +58,16 @@ route           requests  errors  over limit  p99 ms  over time
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestUsageNamesKeys(t *testing.T) {
+	t.Parallel()
+	group := func(id string) client.UsageGroup { return client.UsageGroup{Key: &id} }
+	r := &usageReport{
+		Top:    []client.RankedUsage{{Group: group("key_a")}, {Group: group("key_b")}},
+		Series: &client.UsageSeries{Series: []client.GroupSeries{{Group: group("key_a")}}},
+	}
+	r.nameKeys(map[string]string{"key_a": "website"})
+	if a, b, series := *r.Top[0].Group.Key, *r.Top[1].Group.Key, *r.Series.Series[0].Group.Key; a != "website" || b != "key_b" || series != "website" {
+		t.Errorf("got %s, %s, %s", a, b, series)
+	}
+}
