@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,7 +15,7 @@ type auditData struct {
 	Actor, Action, Target string
 	Reads                 bool // also list reads of memories
 	Entries               []client.AuditEntry
-	Names                 map[string]string // of actors, by ID
+	Names                 map[string]string // of actors and workspaces, by ID
 	Pages                 pages
 	Verified              *client.AuditVerified // nil: not asked for
 	Message               string
@@ -53,6 +54,11 @@ func audit(v *visit, data auditData, query url.Values) response {
 	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}
+	workspaces, err := v.workspaceNames()
+	if err != nil {
+		return v.fail(err)
+	}
+	maps.Copy(data.Names, workspaces)
 	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
 	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))

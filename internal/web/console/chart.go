@@ -138,8 +138,8 @@ func (c *chart) scale(v float64) string {
 		}
 		return strconv.FormatFloat(v, 'g', 3, 64) + " ms"
 	}
-	if v < 1 {
-		return ""
+	if v != math.Trunc(v) || v < 1 {
+		return "" // the half of 5
 	}
 	return short(int64(v))
 }

@@ -73,14 +73,16 @@ func (c *Console) Pages() []api.WebPage {
 		c.open("POST", "/console/sign-in", c.signIn),
 		c.open("GET", SetupPath, showSetup),
 		c.open("POST", SetupPath, c.setUp),
+		c.open("GET", "/console/alive", alive),
 		c.open("GET", assetPath+"{sum}/{name}", c.asset),
 	}
 	add := func(method, path string, serve func(*visit) response) {
 		list = append(list, c.open(method, path, c.signedIn(serve)))
 	}
 	add("POST", "/console/sign-out", signOut)
-	add("GET", "/console/alive", alive)
 	add("GET", "/console/overview", overview)
+	add("GET", "/console/checklist", showChecklist)
+	add("POST", "/console/checklist", dismissChecklist)
 	add("GET", "/console/usage", showUsage)
 	add("GET", "/console/usage/csv", usageCSV)
 	add("GET", "/console/requests", listRequests)

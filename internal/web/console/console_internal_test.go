@@ -167,3 +167,13 @@ func TestEverySignalOfAScoreIsShown(t *testing.T) {
 		t.Errorf("%d of %d signals are shown: %v", len(got), fields.NumField(), got)
 	}
 }
+
+func TestAnAxisOfCountsNamesWholeNumbersOnly(t *testing.T) {
+	t.Parallel()
+	for top, half := range map[float64]string{1: "", 2: "1", 4: "2", 5: "", 10: "5", 50: "25", 5000: "2.5k"} {
+		c := chart{Columns: []column{{Values: []float64{top}}}}
+		if got := c.scale(c.top() / 2); c.top() != top || got != half {
+			t.Errorf("an axis to %v: its middle is %q, want %q", c.top(), got, half)
+		}
+	}
+}

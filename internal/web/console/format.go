@@ -31,6 +31,16 @@ func short(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// brief formats a number in few characters if they say all of it: 1.5M, but 1,234.
+func brief(n int64) string {
+	for _, unit := range []int64{1e9, 1e6, 1e3} {
+		if n >= unit && n%(unit/10) == 0 {
+			return short(n)
+		}
+	}
+	return count(n)
+}
+
 // percent formats a part of a whole.
 func percent(part, whole int64) string {
 	if whole == 0 {

@@ -35,7 +35,7 @@ type overviewData struct {
 	Quotas   []quota
 	Routes   []client.RankedUsage
 	Errors   []client.ErrorCount
-	Keys     int // that the workspace has, up to 1; -1 if the user cannot see them
+	Steps    []step // to begin with
 }
 
 func overview(v *visit) response {
@@ -46,11 +46,14 @@ func overview(v *visit) response {
 	if v.isFragment() {
 		return show(overviewNumbers(data))
 	}
+	if data.Steps, err = v.checklist(); err != nil {
+		return v.fail(err)
+	}
 	return show(overviewPage(data))
 }
 
 func readOverview(v *visit) (*overviewData, error) {
-	data := &overviewData{Window: v.window(), Keys: -1}
+	data := &overviewData{Window: v.window()}
 	api, ctx := v.api(), v.Context()
 	var err error
 	if data.Summary, err = api.UsageSummary(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted()}); err != nil {
@@ -71,13 +74,6 @@ func readOverview(v *visit) (*overviewData, error) {
 	}
 	if data.Errors, err = api.ErrorCounts(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted(), Limit: 6}); err != nil {
 		return nil, err
-	}
-	if v.can("developer:manage") {
-		keys, err := api.ListAPIKeys(ctx, client.APIKeyQuery{Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		data.Keys = len(keys.Items)
 	}
 	return data, nil
 }

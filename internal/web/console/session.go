@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,11 +52,22 @@ func (v *visit) cookie(name string) string {
 
 // setCookie sets a cookie of the session; an empty value removes it.
 func (v *visit) setCookie(name, value string) {
-	cookie := http.Cookie{
-		Name: v.cookieName(name), Value: value, Path: cmp.Or(string(v.c.base), "/"), Secure: v.secure(), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	}
+	maxAge := 0
 	if value == "" {
-		cookie.MaxAge = -1
+		maxAge = -1
+	}
+	v.addCookie(name, value, maxAge)
+}
+
+// keepCookie sets a cookie that outlives the session.
+func (v *visit) keepCookie(name, value string, lifetime time.Duration) {
+	v.addCookie(name, value, int(lifetime/time.Second))
+}
+
+func (v *visit) addCookie(name, value string, maxAge int) {
+	cookie := http.Cookie{
+		Name: v.cookieName(name), Value: value, Path: cmp.Or(string(v.c.base), "/"), MaxAge: maxAge, Secure: v.secure(), HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
 	}
 	v.cookies = append(v.cookies, cookie.String())
 }
@@ -100,10 +112,18 @@ func (v *visit) renew() error {
 	return nil
 }
 
-// alive tells a script that the server responds and that the session has not ended.
-func alive(*visit) response {
-	return response{raw: &api.WebResponse{Status: http.StatusNoContent, Header: http.Header{
-		"Content-Security-Policy": {policy}, "Cache-Control": {"no-store"},
+// alive tells a script that the server responds, and whether the visitor has a session. A visitor without one is no error, which
+// browsers would note on every page.
+func alive(v *visit) response {
+	text := "session"
+	switch err := v.resume(); {
+	case unauthorized(err):
+		text = "ended"
+	case err != nil:
+		return v.fail(err)
+	}
+	return response{raw: &api.WebResponse{Status: http.StatusOK, Body: []byte(text), Header: http.Header{
+		"Content-Type": {"text/plain; charset=utf-8"}, "Content-Security-Policy": {policy}, "Cache-Control": {"no-store"},
 	}}}
 }
 

@@ -211,7 +211,7 @@ var outcomes = []choice{{"", "All"}, {"statusClass:2xx", "2xx"}, {"statusClass:4
 type requestsData struct {
 	Window, Outcome, RequestID, Key string
 	Page                            *client.RequestPage
-	Names                           map[string]string // of keys, by ID
+	Names                           map[string]string // of actors, by ID
 	Pages                           pages
 	Message                         string
 }
@@ -243,24 +243,10 @@ func listRequests(v *visit) response {
 	data.Page = page
 	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}, consoleParameter: {query.Get(consoleParameter)}}
 	data.Pages = v.pages("/console/requests", filter, page.NextCursor)
-	if data.Names, err = v.keyNames(); err != nil {
+	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}
 	return show(requestsPage(data))
-}
-
-// caller names who sent a request.
-func (d requestsData) caller(r client.LoggedRequest) string {
-	switch {
-	case r.KeyID != nil && d.Names[*r.KeyID] != "":
-		return d.Names[*r.KeyID]
-	case r.KeyID != nil:
-		return *r.KeyID
-	case r.UserID != nil:
-		return *r.UserID
-	default:
-		return "–"
-	}
 }
 
 // statusClass is the class of a status in a table.

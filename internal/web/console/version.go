@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -128,6 +129,11 @@ func showVersion(v *visit) response {
 	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}
+	workspaces, err := v.workspaceNames()
+	if err != nil {
+		return v.fail(err)
+	}
+	maps.Copy(data.Names, workspaces)
 	return show(versionPage(data))
 }
 

@@ -179,6 +179,7 @@ type webhookData struct {
 	Webhook    client.Webhook
 	State      string // of the deliveries; empty: all
 	Deliveries []client.Delivery
+	Names      map[string]string // of actors, by ID
 	Pages      pages
 	Message    string // why an action was refused
 }
@@ -201,6 +202,9 @@ func webhook(v *visit, failed error) response {
 	data.Pages = v.pages(webhookPath(id), url.Values{"state": {data.State}}, page.NextCursor)
 	if v.isFragment() {
 		return show(deliveriesTable(data))
+	}
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
 	}
 	var form formState
 	if failed != nil {

@@ -7,7 +7,7 @@
 	const [home] = document.querySelector("link[rel=icon]").getAttribute("href").split("console/asset/");
 	const base = location.origin + home.slice(0, -1);
 
-	const time = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+	const time = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 	const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 	const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 	const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -19,9 +19,16 @@
 			const at = new Date(e.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
 			const layout = { hour, day, month }[e.dataset.time];
-			e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
+			if (e.dataset.time === "due" && at <= Date.now()) e.textContent = "now";
+			else e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
 			e.title = exact.format(at) + "\n" + e.dateTime.replace("T", " ").replace("Z", " UTC");
 		}
+	}
+
+	// zones names the time zone of a chart.
+	function zones(root) {
+		const part = time.formatToParts(Date.now()).find((p) => p.type === "timeZoneName");
+		for (const e of root.querySelectorAll("[data-zone]")) e.textContent = part.value;
 	}
 
 	// ago returns a time of the last or the next hour in words.
@@ -91,6 +98,7 @@
 	function prepare(root) {
 		absoluteLinks(root);
 		localTimes(root);
+		zones(root);
 		addresses(root);
 		sortable(root);
 		copyButtons(root);
@@ -160,16 +168,18 @@
 
 	// look asks whether the server responds. It returns false if a form cannot be sent now.
 	async function look() {
-		let status = 0;
+		let status = 0, session = "";
 		try {
-			status = (await fetch(home + "console/alive", { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(8000) })).status;
+			const response = await fetch(home + "console/alive", { cache: "no-store", signal: AbortSignal.timeout(8000) });
+			status = response.status;
+			session = response.ok ? await response.text() : "";
 		} catch { /* the server is lost */ }
 		if (status === 0 || status >= 500) {
 			lose();
 			return false;
 		}
 		find();
-		const out = status === 401 && !document.querySelector("input[type=password]");
+		const out = session === "ended" && !document.querySelector("input[type=password]");
 		if (ended) ended.hidden = !out;
 		return !out;
 	}
