@@ -15,7 +15,7 @@ type auditData struct {
 	Actor, Action, Target string
 	Reads                 bool // also list reads of memories
 	Entries               []client.AuditEntry
-	Names                 map[string]string // of actors and workspaces, by ID
+	Names                 map[string]string // of actors, workspaces and webhooks, by ID
 	Pages                 pages
 	Verified              *client.AuditVerified // nil: not asked for
 	Message               string
@@ -59,6 +59,13 @@ func audit(v *visit, data auditData, query url.Values) response {
 		return v.fail(err)
 	}
 	maps.Copy(data.Names, workspaces)
+	webhooks, err := v.api().ListWebhooks(v.Context(), client.WebhookQuery{Limit: 200})
+	if err != nil {
+		return v.fail(err)
+	}
+	for _, w := range webhooks.Items {
+		data.Names[w.ID] = w.URL
+	}
 	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
 	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))

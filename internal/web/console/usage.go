@@ -132,12 +132,18 @@ func (v *visit) actorNames() (map[string]string, error) {
 	if !v.can("admin") {
 		return names, nil
 	}
-	page, err := v.api().ListUsers(v.Context(), client.UserQuery{Workspace: v.user.Workspace.ID, Limit: 200})
-	if err != nil {
-		return nil, err
+	workspaces := []string{v.user.Workspace.ID}
+	if v.operates() {
+		workspaces = append(workspaces, "") // all
 	}
-	for _, u := range page.Items {
-		names[u.ID] = u.Email
+	for _, workspace := range workspaces {
+		page, err := v.api().ListUsers(v.Context(), client.UserQuery{Workspace: workspace, Limit: 200})
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range page.Items {
+			names[u.ID] = u.Email
+		}
 	}
 	return names, nil
 }

@@ -52,6 +52,9 @@ func TestAFirstVisitInABrowser(t *testing.T) {
 	testtier.Long(t, "starts Chromium")
 	p := apptest.Start(t)
 	tab := browsertest.Start(t).Tab(t)
+	tab.Open(p.URL + "/")
+	tab.Eval(`dispatchEvent(new Event("online"))`, nil)
+	tab.Await("a visitor without a session is no error", `performance.getEntriesByType("resource").some(e => e.name.endsWith("/console/alive") && e.responseStatus === 200)`)
 	arrive(t, p, tab)
 	if text := tab.Text(); !strings.Contains(text, "1 of 1B") {
 		t.Errorf("the overview says %s", text)

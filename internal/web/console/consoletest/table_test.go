@@ -17,7 +17,14 @@ func TestTablesNameWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	v, c := admin(t, p), operator(t, p)
-	if _, err := c.CreateWorkspace(t.Context(), client.NewWorkspace{Name: "clinic", Tier: "pro"}); err != nil {
+	w, err := c.CreateWorkspace(t.Context(), client.NewWorkspace{Name: "clinic", Tier: "pro"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateUser(t.Context(), client.NewUser{Email: "ada@clinic.example", WorkspaceID: w.ID, Role: "developer", Password: tenantPassword}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateWebhook(t.Context(), client.NewWebhook{URL: "https://hooks.example/keepsake"}); err != nil {
 		t.Fatal(err)
 	}
 	v.get("/console/documents").want(t, 200)
@@ -25,7 +32,7 @@ func TestTablesNameWhatTheyShow(t *testing.T) {
 	await.Until(t, "the requests are in the log", func() bool {
 		return link.MatchString(v.get("/console/requests?console=true").want(t, 200).text)
 	})
-	audit := v.get("/console/audit").want(t, 200, ">first key</a>")
+	audit := v.get("/console/audit").want(t, 200, ">first key</a>", ">ada@clinic.example</a>", ">https://hooks.example/keepsake</a>")
 	if !regexp.MustCompile(`<a href="/console/workspaces/wsp_[0-9a-z]{26}" title="wsp_[0-9a-z]{26}">clinic</a>`).MatchString(audit.text) {
 		t.Errorf("the audit log does not name the workspace: %s", audit.text)
 	}
