@@ -37,17 +37,17 @@ type Check struct {
 type Measured struct {
 	Off bool `json:"-"` // the instance does not have the part
 
-	Milliseconds     *float64 `json:"ms,omitzero"`               // that the part took to answer
-	ChangesBehind    *int64   `json:"changesBehind,omitzero"`    // changes of documents that indexes do not have yet
-	MaxChangesBehind *int64   `json:"maxChangesBehind,omitzero"` // from which the check fails
-	IndexesAwaited   *int64   `json:"indexesAwaited,omitzero"`   // indexes that a new process builds before it is ready
-	DatabaseOffsetMs *int64   `json:"databaseOffsetMs,omitzero"` // the clock of this machine minus the database's
-	RedisOffsetMs    *int64   `json:"redisOffsetMs,omitzero"`    // the same for Redis
-	MaxOffsetMs      *int64   `json:"maxOffsetMs,omitzero"`      // from which the check fails
-	FreeBytes        *int64   `json:"freeBytes,omitzero"`        // of the disk with the data folder
-	MinFreeBytes     *int64   `json:"minFreeBytes,omitzero"`     // below which the check fails
-	WALBytes         *int64   `json:"walBytes,omitzero"`         // size of the largest write-ahead log of a SQLite file
-	MaxWALBytes      *int64   `json:"maxWalBytes,omitzero"`      // above which the check fails
+	Milliseconds     *float64 `json:"ms,omitzero" doc:"The time in milliseconds that the part took to answer."`                                // that the part took to answer
+	ChangesBehind    *int64   `json:"changesBehind,omitzero" doc:"The number of changes of documents that indexes do not contain yet."`        // changes of documents that indexes do not have yet
+	MaxChangesBehind *int64   `json:"maxChangesBehind,omitzero" doc:"The number of changes behind from which the check fails."`                // from which the check fails
+	IndexesAwaited   *int64   `json:"indexesAwaited,omitzero" doc:"The number of indexes that a new process still builds before it is ready."` // indexes that a new process builds before it is ready
+	DatabaseOffsetMs *int64   `json:"databaseOffsetMs,omitzero" doc:"The clock of this machine minus the database's, in milliseconds."`        // the clock of this machine minus the database's
+	RedisOffsetMs    *int64   `json:"redisOffsetMs,omitzero" doc:"The clock of this machine minus that of Redis, in milliseconds."`            // the same for Redis
+	MaxOffsetMs      *int64   `json:"maxOffsetMs,omitzero" doc:"The offset in milliseconds, in either direction, from which the check fails."` // from which the check fails
+	FreeBytes        *int64   `json:"freeBytes,omitzero" doc:"The free space in bytes of the disk with the data folder."`                      // of the disk with the data folder
+	MinFreeBytes     *int64   `json:"minFreeBytes,omitzero" doc:"The free space in bytes below which the check fails."`                        // below which the check fails
+	WALBytes         *int64   `json:"walBytes,omitzero" doc:"The size in bytes of the largest write-ahead log of a SQLite file."`              // size of the largest write-ahead log of a SQLite file
+	MaxWALBytes      *int64   `json:"maxWalBytes,omitzero" doc:"The size in bytes of the write-ahead log above which the check fails."`        // above which the check fails
 }
 
 // AddProbes declares /livez and /readyz.
@@ -56,6 +56,7 @@ func AddProbes(r *endpoint.Registry, p *Probes) {
 
 	live := probe
 	live.ID, live.Path, live.Summary = "livez", "/livez", "Check whether the process is alive"
+	live.Description = "The process answers as long as it runs, whatever the state of its parts. If it does not answer, restart it."
 	endpoint.Add(r, live, func(context.Context, *struct{}) (*liveAnswer, error) {
 		out := &liveAnswer{}
 		out.Body.Status = "alive"
@@ -64,13 +65,14 @@ func AddProbes(r *endpoint.Registry, p *Probes) {
 
 	ready := probe
 	ready.ID, ready.Path, ready.Summary = "readyz", "/readyz", "Check whether the process can serve requests"
+	ready.Description = "If a part that requests need does not work, or the process is shutting down, the response is 503."
 	ready.Errors = []string{problem.CodeUnavailable}
 	endpoint.Add(r, ready, p.ready)
 }
 
 type liveAnswer struct {
 	Body struct {
-		Status string `json:"status"`
+		Status string `json:"status" doc:"The value is always alive."`
 	}
 }
 
@@ -82,15 +84,15 @@ type readyAnswer struct {
 
 // readiness is also an error body if the process is not ready.
 type readiness struct {
-	Error     string               `json:"error,omitzero"`
-	Message   string               `json:"message,omitzero"`
-	RequestID string               `json:"requestId,omitzero"`
-	Status    string               `json:"status" enum:"ready,degraded,unavailable"`
-	Checks    map[string]probeView `json:"checks"`
+	Error     string               `json:"error,omitzero" doc:"The machine-readable code of the error. It is absent unless the process is not ready."`
+	Message   string               `json:"message,omitzero" doc:"The message for people, which names the parts that failed. It is absent unless the process is not ready."`
+	RequestID string               `json:"requestId,omitzero" doc:"The ID of the request, as in X-Request-Id. It is absent unless the process is not ready."`
+	Status    string               `json:"status" enum:"ready,degraded,unavailable" doc:"Whether the process is ready. It is degraded if requests are served without a part."`
+	Checks    map[string]probeView `json:"checks" doc:"The parts of the process by name. It is empty while the process shuts down."`
 }
 
 type probeView struct {
-	Status string `json:"status" enum:"ok,degraded,failed,off"`
+	Status string `json:"status" enum:"ok,degraded,failed,off" doc:"The state of the part. Requests are served without a part that is degraded. A part that failed makes the process not ready. The instance does not have a part that is off."`
 	Measured
 }
 

@@ -16,6 +16,8 @@ import (
 func AddUsage(r *endpoint.Registry, keys *apikey.Service) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "reportUsage", Method: "POST", Path: "/usage", Tag: "usage", Summary: "Report requests that another service has served",
+		Description: "The requests are charged to the quotas of their API keys and workspaces, on the day of the report, and none is refused " +
+			"because a quota is used up. An item that is invalid does not affect the others.",
 		Credentials: endpoint.Key | endpoint.Backend, Scope: auth.DeveloperManage, Status: 200, Uncharged: true,
 	}, func(ctx context.Context, in *reportUsage) (*reportedUsage, error) {
 		return in.report(ctx, keys)
@@ -24,30 +26,30 @@ func AddUsage(r *endpoint.Registry, keys *apikey.Service) {
 
 type reportUsage struct {
 	Body struct {
-		Items []endpoint.Loose[reportItem] `json:"items" minItems:"1" maxItems:"1000"`
+		Items []endpoint.Loose[reportItem] `json:"items" minItems:"1" maxItems:"1000" doc:"The requests to report, each item for requests with the same key, route and status."`
 	}
 }
 
 type reportItem struct {
 	ID     string    `json:"id" maxLength:"128" doc:"Identifies the item. An item whose ID was accepted for the workspace within 7 days is a duplicate."`
-	KeyID  string    `json:"keyId" maxLength:"64"`
+	KeyID  string    `json:"keyId" maxLength:"64" doc:"The ID of the API key that the requests were made with."`
 	Route  string    `json:"route" maxLength:"200" doc:"The template of the route, with or without a method before it." example:"GET /orders/{id}"`
-	Status int       `json:"status" minimum:"100" maximum:"599"`
-	Count  int64     `json:"count" minimum:"1" maximum:"1000000000"`
-	At     wire.Time `json:"at"`
+	Status int       `json:"status" minimum:"100" maximum:"599" doc:"The HTTP status of the responses."`
+	Count  int64     `json:"count" minimum:"1" maximum:"1000000000" doc:"The number of requests that the item stands for."`
+	At     wire.Time `json:"at" doc:"The time of the requests, at most 24 hours before the report."`
 }
 
 type reportedUsage struct {
 	Body struct {
-		Accepted   int           `json:"accepted"`
-		Duplicates int           `json:"duplicates"`
-		Errors     []reportError `json:"errors"`
+		Accepted   int           `json:"accepted" doc:"The number of items that were counted."`
+		Duplicates int           `json:"duplicates" doc:"The number of items that were counted before, and not again."`
+		Errors     []reportError `json:"errors" doc:"The items that were refused, in the order of the request."`
 	}
 }
 
 type reportError struct {
-	Index   int    `json:"index"`
-	ID      string `json:"id,omitzero"`
+	Index   int    `json:"index" doc:"The position of the item in the request, starting at 0."`
+	ID      string `json:"id,omitzero" doc:"The ID of the item. It is absent if the item has none."`
 	Field   string `json:"field" doc:"The field with the problem, such as items[3].at."`
 	Issue   string `json:"issue"`
 	Message string `json:"message"`

@@ -173,10 +173,10 @@ func (x *exchange) message(text []byte) (*response, error) {
 type metadataAnswer struct {
 	CacheControl string `header:"Cache-Control"`
 	Body         struct {
-		Resource      string   `json:"resource"`
-		Name          string   `json:"resource_name"`
-		Scopes        []string `json:"scopes_supported"`
-		BearerMethods []string `json:"bearer_methods_supported"`
+		Resource      string   `json:"resource" doc:"The absolute address of the endpoint for tools."`
+		Name          string   `json:"resource_name" doc:"The name of the service."`
+		Scopes        []string `json:"scopes_supported" doc:"The scopes that let a credential call tools."`
+		BearerMethods []string `json:"bearer_methods_supported" doc:"The ways to send a credential as a bearer token. The only one is the header Authorization."`
 	}
 }
 

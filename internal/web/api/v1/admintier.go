@@ -45,7 +45,7 @@ func AddAdminTiers(r *endpoint.Registry, people *account.Service, cursors *page.
 
 // tierRates are the limits of a tier that always exist. The maximum is limit.MaxTierCount.
 type tierRates struct {
-	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472"`
+	RequestsPerMinute int64 `json:"requestsPerMinute" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a minute, which all keys and users of a workspace share."`
 	Daily             int64 `json:"daily" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC day. It must not be above monthly."`
 	Monthly           int64 `json:"monthly" minimum:"1" maximum:"137438953472" doc:"The number of requests allowed in a UTC month."`
 }
@@ -77,7 +77,7 @@ func (b *tierNumbers) apply(t *limit.Tier) {
 }
 
 type changeTier struct {
-	Name        string               `path:"name"`
+	Name        string               `path:"name" doc:"The name of the tier."`
 	IfMatch     endpoint.IfMatch     `header:"If-Match"`
 	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, the request is refused with 412, because every tier exists."`
 	Body        tierNumbers
@@ -98,7 +98,7 @@ type tierList struct {
 }
 
 type tierView struct {
-	Name string `json:"name" example:"pro"`
+	Name string `json:"name" doc:"The name of the tier, which the configuration sets." example:"pro"`
 	tierRates
 	Keys      *int64 `json:"keys" doc:"The number of API keys that are neither revoked nor expired. null means no limit."`
 	Users     *int64 `json:"users" doc:"The number of users. null means no limit."`

@@ -49,10 +49,11 @@ func AddAdminUsers(r *endpoint.Registry, people *account.Service, cursors *page.
 		return in.list(ctx, people, cursors)
 	})
 
-	endpoint.Add(r, op("getUser", "GET", "/{id}", "Get a user", problem.CodeNotFound),
-		func(ctx context.Context, in *namedUser) (*oneUser, error) {
-			return answerUser(people.User(ctx, auth.From(ctx), in.ID))
-		})
+	get := op("getUser", "GET", "/{id}", "Get a user", problem.CodeNotFound)
+	get.Description = "Only credentials of the operator workspace can get users of other workspaces."
+	endpoint.Add(r, get, func(ctx context.Context, in *namedUser) (*oneUser, error) {
+		return answerUser(people.User(ctx, auth.From(ctx), in.ID))
+	})
 
 	change := op("changeUser", "PATCH", "/{id}", "Change a user",
 		problem.CodeNotFound, problem.CodeConflict, problem.CodeRevisionMismatch)
@@ -81,8 +82,8 @@ type createUser struct {
 	Body struct {
 		Email       string  `json:"email" maxLength:"254" doc:"The email address, which is stored trimmed and in lower case. It is unique within the instance." example:"ada@example.org"`
 		WorkspaceID *string `json:"workspaceId" minLength:"1" maxLength:"64" doc:"The workspace of the new user. The default is the caller's workspace."`
-		Role        string  `json:"role" default:"member" enum:"viewer,member,developer,admin"`
-		Name        *string `json:"name" maxLength:"120"`
+		Role        string  `json:"role" default:"member" enum:"viewer,member,developer,admin" doc:"The role of the new user, which sets the scopes."`
+		Name        *string `json:"name" maxLength:"120" doc:"The display name of the user."`
 		Password    *string `json:"password" minLength:"1" doc:"The password of the new user: 12 to 128 characters, counted in NFC, and none of the most common passwords. If it is omitted, one is generated and shown once."`
 	}
 
@@ -90,11 +91,11 @@ type createUser struct {
 }
 
 type changeUser struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the user."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
 		Name     wire.Optional[string] `json:"name" maxLength:"120" doc:"The display name. null removes it."`
-		Role     wire.Optional[string] `json:"role" nullable:"false" enum:"viewer,member,developer,admin"`
+		Role     wire.Optional[string] `json:"role" nullable:"false" enum:"viewer,member,developer,admin" doc:"The new role of the user, which sets the scopes."`
 		Disabled wire.Optional[bool]   `json:"disabled" nullable:"false" doc:"Whether the user is disabled. A disabled user is signed out and cannot sign in."`
 		Password wire.Optional[string] `json:"password" nullable:"false" minLength:"1" doc:"The new password: 12 to 128 characters, counted in NFC, and none of the most common passwords."`
 	}
@@ -122,17 +123,17 @@ func (in *changeUser) change() account.UserChange {
 }
 
 type namedUser struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the user."`
 }
 
 type deleteUser struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the user."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
 type listUsers struct {
 	Workspace string `query:"workspace" maxLength:"64" doc:"The ID of the workspace whose users are listed."`
-	Role      string `query:"role" enum:"viewer,member,developer,admin"`
+	Role      string `query:"role" enum:"viewer,member,developer,admin" doc:"List only users with this role."`
 	pageQuery
 }
 
@@ -155,14 +156,14 @@ type userList struct {
 }
 
 type userView struct {
-	ID          string     `json:"id" example:"usr_01kakakakafkhvayayayayayay"`
-	Email       string     `json:"email" example:"ada@example.org"`
-	Name        *string    `json:"name"`
-	Role        string     `json:"role" enum:"viewer,member,developer,admin"`
-	WorkspaceID string     `json:"workspaceId"`
-	Disabled    bool       `json:"disabled"`
+	ID          string     `json:"id" doc:"The ID of the user." example:"usr_01kakakakafkhvayayayayayay"`
+	Email       string     `json:"email" doc:"The email address with which the user signs in, in lower case. It is unique within the instance." example:"ada@example.org"`
+	Name        *string    `json:"name" doc:"The display name of the user. It is null if there is none."`
+	Role        string     `json:"role" enum:"viewer,member,developer,admin" doc:"The role of the user, which sets the scopes."`
+	WorkspaceID string     `json:"workspaceId" doc:"The ID of the workspace that the user belongs to."`
+	Disabled    bool       `json:"disabled" doc:"Whether the user is disabled. A disabled user cannot sign in."`
 	CreatedAt   wire.Time  `json:"createdAt"`
-	LastLoginAt *wire.Time `json:"lastLoginAt"`
+	LastLoginAt *wire.Time `json:"lastLoginAt" doc:"The time of the last sign-in. It is null if there was none."`
 	Revision    int64      `json:"revision"`
 }
 

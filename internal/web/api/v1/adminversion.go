@@ -14,25 +14,26 @@ import (
 
 // AddAdminVersions declares the operations on API versions. Any admin can read them; changes concern the whole instance.
 func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
-	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
+	op := func(id, method, path, summary, description string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
-			ID: id, Method: method, Path: "/admin/versions" + path, Since: 1, Tag: "versions", Summary: summary,
+			ID: id, Method: method, Path: "/admin/versions" + path, Since: 1, Tag: "versions", Summary: summary, Description: description,
 			Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Admin, Status: 200, Vital: true, Errors: errors,
 		}
 	}
 	change := func(id, method, path, summary, more string, errors ...string) endpoint.Operation {
-		o := op(id, method, path, summary, errors...)
-		o.Description = "Only credentials of the operator workspace can call this operation. " + more
+		o := op(id, method, path, summary, "Only credentials of the operator workspace can call this operation. "+more, errors...)
 		o.Operator, o.Idempotent = true, method == "POST"
 		return o
 	}
 
-	endpoint.Add(r, op("listVersionRecords", "GET", "", "List the versions of the API with their administrative details"),
+	endpoint.Add(r, op("listVersionRecords", "GET", "", "List the versions of the API with their administrative details",
+		"The versions are listed oldest first, with their traffic checks and rehearsals."),
 		func(ctx context.Context, in *listVersionRecords) (*versionRecordList, error) {
 			return in.list(ctx, v, cursors)
 		})
 
-	endpoint.Add(r, op("getVersionRecord", "GET", "/{n}", "Get a version of the API", problem.CodeNotFound),
+	endpoint.Add(r, op("getVersionRecord", "GET", "/{n}", "Get a version of the API",
+		"The response contains the version's traffic checks and rehearsals.", problem.CodeNotFound),
 		func(ctx context.Context, in *namedVersion) (*oneVersionRecord, error) {
 			known := v.Registry.Snapshot().Version(in.number())
 			if known == nil {
@@ -41,7 +42,9 @@ func AddAdminVersions(r *endpoint.Registry, v *Versions, cursors *page.Sealer) {
 			return v.answer(ctx, known), nil
 		})
 
-	endpoint.Add(r, op("listVersionCallers", "GET", "/{n}/usage", "List the callers of a version", problem.CodeNotFound),
+	endpoint.Add(r, op("listVersionCallers", "GET", "/{n}/usage", "List the callers of a version",
+		"The list has an item for each credential, route and client. Operators see the callers of all workspaces, other admins those of "+
+			"their own.", problem.CodeNotFound),
 		func(ctx context.Context, in *listVersionCallers) (*versionCallerList, error) {
 			return in.list(ctx, v, cursors)
 		})
@@ -136,7 +139,7 @@ type changeVersion struct {
 type rehearseSunset struct {
 	namedVersion
 	Body struct {
-		KeyID string    `json:"keyId" maxLength:"64" example:"key_01kakakakafkhvayayayayayay"`
+		KeyID string    `json:"keyId" maxLength:"64" doc:"The ID of the API key whose requests are refused." example:"key_01kakakakafkhvayayayayayay"`
 		Until wire.Time `json:"until" doc:"The time at which the rehearsal ends, which must be in the future."`
 	}
 }
@@ -159,7 +162,7 @@ type oneVersionRecord struct {
 
 type oneRehearsal struct {
 	Body struct {
-		Version string `json:"version" example:"1"`
+		Version string `json:"version" doc:"The number of the version." example:"1"`
 		rehearsalView
 	}
 }
@@ -191,7 +194,7 @@ type versionRecord struct {
 // checkView is a traffic check with what it was decided on.
 type checkView struct {
 	SunsetAt    wire.Time      `json:"sunsetAt" doc:"The time of the sunset before the check."`
-	CheckedAt   wire.Time      `json:"checkedAt"`
+	CheckedAt   wire.Time      `json:"checkedAt" doc:"The time at which the check ran."`
 	Verdict     string         `json:"verdict" enum:"kept,extended,postponed" doc:"The sunset was kept, extended by three months because significant traffic remained, or postponed because the check was missed."`
 	NewSunsetAt wire.Time      `json:"newSunsetAt" doc:"The time of the sunset after the check."`
 	Traffic     *trafficView   `json:"traffic" doc:"The traffic that was counted. Only operators see it."`
@@ -208,7 +211,7 @@ type trafficView struct {
 }
 
 type thresholdsView struct {
-	Days        int   `json:"days"`
+	Days        int   `json:"days" doc:"The number of days of traffic that the check looks at."`
 	Percent     int64 `json:"percent" doc:"The percentage of all authenticated requests from which traffic is significant."`
 	Keys        int64 `json:"keys" doc:"The number of API keys that use the version regularly from which traffic is significant."`
 	KeysPercent int64 `json:"keysPercent" doc:"The same as a percentage of all active API keys. The greater number counts."`
@@ -231,16 +234,16 @@ func viewOfCheck(p *auth.Principal, c *lifecycle.Check) checkView {
 }
 
 type rehearsalView struct {
-	KeyID       string    `json:"keyId"`
-	WorkspaceID string    `json:"workspaceId"`
-	Until       wire.Time `json:"until"`
+	KeyID       string    `json:"keyId" doc:"The ID of the API key whose requests are refused."`
+	WorkspaceID string    `json:"workspaceId" doc:"The ID of the API key's workspace."`
+	Until       wire.Time `json:"until" doc:"The time at which the rehearsal ends."`
 }
 
 type versionCallerView struct {
-	WorkspaceID string    `json:"workspaceId"`
+	WorkspaceID string    `json:"workspaceId" doc:"The ID of the caller's workspace."`
 	KeyID       *string   `json:"keyId" doc:"The ID of the API key. It is null for a signed-in user."`
-	UserID      *string   `json:"userId"`
-	Method      *string   `json:"method"`
+	UserID      *string   `json:"userId" doc:"The ID of the signed-in user. It is null for an API key."`
+	Method      *string   `json:"method" doc:"The HTTP method. It is null for paths that do not exist."`
 	Route       *string   `json:"route" doc:"The path template. It is null for paths that do not exist." example:"/api/v1/documents/{id}"`
 	Client      *string   `json:"client" doc:"The first product in User-Agent. If a caller uses very many clients, the later ones are counted as other." example:"curl/8.5.0"`
 	LastAt      wire.Time `json:"lastAt" doc:"The time of the last request, to the second."`

@@ -71,18 +71,18 @@ type createWorkspace struct {
 }
 
 type changeWorkspace struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the workspace."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name       wire.Optional[string] `json:"name" nullable:"false" maxLength:"120"`
-		Tier       wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64"`
-		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false"`
+		Name       wire.Optional[string] `json:"name" nullable:"false" maxLength:"120" doc:"The display name of the workspace."`
+		Tier       wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64" doc:"The name of the workspace's new tier, whose limits apply at once."`
+		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 		Embeddings wire.Optional[bool]   `json:"embeddings" nullable:"false" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that is set for the instance. They then leave the machine. Without an endpoint it has no effect."`
 	}
 }
 
 type namedWorkspace struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the workspace."`
 }
 
 type listWorkspaces struct{ pageQuery }
@@ -101,11 +101,11 @@ type workspaceList struct {
 }
 
 type workspaceRecord struct {
-	ID         string    `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
-	Name       string    `json:"name"`
-	Tier       string    `json:"tier" example:"pro"`
+	ID         string    `json:"id" doc:"The ID of the workspace." example:"wsp_01kakakakafkhvayayayayayay"`
+	Name       string    `json:"name" doc:"The display name of the workspace."`
+	Tier       string    `json:"tier" doc:"The name of the workspace's tier, which sets its limits." example:"pro"`
 	Operator   bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
-	Suspended  bool      `json:"suspended"`
+	Suspended  bool      `json:"suspended" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 	Embeddings bool      `json:"embeddings" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint."`
 	CreatedAt  wire.Time `json:"createdAt"`
 	Revision   int64     `json:"revision"`

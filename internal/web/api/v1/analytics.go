@@ -92,14 +92,14 @@ func (in *usageQuery) query(ctx context.Context, s *analytics.Service) (*analyti
 
 // sumsView are the numbers of some requests.
 type sumsView struct {
-	Requests  int64    `json:"requests"`
+	Requests  int64    `json:"requests" doc:"The number of requests, including refused ones."`
 	Errors    int64    `json:"errors" doc:"The number of responses with a status of 400 or more, except 429."`
 	Throttled int64    `json:"throttled" doc:"The number of responses with status 429."`
 	P50Ms     *float64 `json:"p50Ms" doc:"The milliseconds that half of the requests did not exceed. They are null if there were no requests."`
-	P90Ms     *float64 `json:"p90Ms"`
-	P99Ms     *float64 `json:"p99Ms"`
-	BytesIn   int64    `json:"bytesIn"`
-	BytesOut  int64    `json:"bytesOut"`
+	P90Ms     *float64 `json:"p90Ms" doc:"The milliseconds that nine tenths of the requests did not exceed. They are null if there were no requests."`
+	P99Ms     *float64 `json:"p99Ms" doc:"The milliseconds that 99 of 100 requests did not exceed. They are null if there were no requests."`
+	BytesIn   int64    `json:"bytesIn" doc:"The number of bytes in the bodies of the requests."`
+	BytesOut  int64    `json:"bytesOut" doc:"The number of bytes in the bodies of the responses."`
 }
 
 func viewOfSums(s *analytics.Sums) sumsView {
@@ -127,11 +127,11 @@ func milliseconds(d time.Duration) float64 {
 type groupView struct {
 	Key         *string `json:"key,omitzero" doc:"The ID of the API key, none for requests without one, or \x60__other__\x60 for requests that were counted together."`
 	Route       *string `json:"route,omitzero" doc:"The template of the path, none for paths that do not exist, or \x60__other__\x60 for requests that were counted together."`
-	Method      *string `json:"method,omitzero"`
-	Status      *int    `json:"status,omitzero"`
-	StatusClass *string `json:"statusClass,omitzero" example:"4xx"`
-	Version     *string `json:"version,omitzero"`
-	Surface     *string `json:"surface,omitzero" enum:"primary,ai,backend,console"`
+	Method      *string `json:"method,omitzero" doc:"The HTTP method of the requests."`
+	Status      *int    `json:"status,omitzero" doc:"The HTTP status of the responses."`
+	StatusClass *string `json:"statusClass,omitzero" doc:"The first digit of the status, followed by xx." example:"4xx"`
+	Version     *string `json:"version,omitzero" doc:"The number of the version of the API, or none for requests without one."`
+	Surface     *string `json:"surface,omitzero" enum:"primary,ai,backend,console" doc:"The surface that got the requests: the API, the AI services, the backend service, or the API for the console."`
 }
 
 func viewOfGroup(dimensions []analytics.Dimension, g analytics.Group) (v groupView) {
@@ -160,8 +160,8 @@ func viewOfGroup(dimensions []analytics.Dimension, g analytics.Group) (v groupVi
 
 type usageSummary struct {
 	Body struct {
-		From wire.Time `json:"from"`
-		To   wire.Time `json:"to"`
+		From wire.Time `json:"from" doc:"The start of the period."`
+		To   wire.Time `json:"to" doc:"The end of the period."`
 		sumsView
 		ActiveKeys int `json:"activeKeys" doc:"The number of API keys with at least one request."`
 	}
@@ -192,18 +192,18 @@ func (in *usageQuery) summary(ctx context.Context, s *analytics.Service) (*usage
 
 type usageSeries struct {
 	Body struct {
-		Interval string       `json:"interval" enum:"minute,hour,day"`
-		From     wire.Time    `json:"from"`
-		To       wire.Time    `json:"to"`
+		Interval string       `json:"interval" enum:"minute,hour,day" doc:"The length of an interval."`
+		From     wire.Time    `json:"from" doc:"The start of the period."`
+		To       wire.Time    `json:"to" doc:"The end of the period."`
 		Complete bool         `json:"complete" doc:"Whether no more requests can be added to the period. It is false as long as its last interval has not ended."`
-		Series   []seriesView `json:"series"`
+		Series   []seriesView `json:"series" doc:"The series, with those with the most requests first."`
 	}
 	CSV []byte
 }
 
 type seriesView struct {
-	Group  groupView   `json:"group"`
-	Points []pointView `json:"points"`
+	Group  groupView   `json:"group" doc:"The values of groupBy that the requests of the series share. Other dimensions are absent."`
+	Points []pointView `json:"points" doc:"The points of the series, one for each interval, oldest first."`
 }
 
 type pointView struct {
@@ -253,17 +253,17 @@ func seriesTable(q *analytics.Query, list []analytics.Series) []byte {
 
 type topUsage struct {
 	Body struct {
-		Items []rankedView `json:"items"`
+		Items []rankedView `json:"items" doc:"The groups, with those with the most requests first, at most limit."`
 	}
 	CSV []byte
 }
 
 type rankedView struct {
-	Group     groupView `json:"group"`
-	Requests  int64     `json:"requests"`
-	Errors    int64     `json:"errors"`
-	Throttled int64     `json:"throttled"`
-	P99Ms     *float64  `json:"p99Ms"`
+	Group     groupView `json:"group" doc:"The values of groupBy that the requests of the group share. Other dimensions are absent."`
+	Requests  int64     `json:"requests" doc:"The number of requests, including refused ones."`
+	Errors    int64     `json:"errors" doc:"The number of responses with a status of 400 or more, except 429."`
+	Throttled int64     `json:"throttled" doc:"The number of responses with status 429."`
+	P99Ms     *float64  `json:"p99Ms" doc:"The milliseconds that 99 of 100 requests did not exceed."`
 }
 
 func (in *usageQuery) top(ctx context.Context, s *analytics.Service) (*topUsage, error) {
@@ -296,8 +296,8 @@ func (in *usageQuery) top(ctx context.Context, s *analytics.Service) (*topUsage,
 
 type quotaUsage struct {
 	Body struct {
-		Daily   quotaUseView `json:"daily"`
-		Monthly quotaUseView `json:"monthly"`
+		Daily   quotaUseView `json:"daily" doc:"The quota of the workspace for the current UTC day."`
+		Monthly quotaUseView `json:"monthly" doc:"The quota of the workspace for the current UTC month."`
 		Keys    []keyUseView `json:"keys" doc:"The API keys that were charged this month, those that were charged most first."`
 	}
 	CSV []byte
@@ -305,13 +305,13 @@ type quotaUsage struct {
 
 type quotaUseView struct {
 	Limit     *int64    `json:"limit" doc:"The quota of the workspace. It is null if there is none."`
-	Used      int64     `json:"used"`
+	Used      int64     `json:"used" doc:"The number of requests that were charged since the last reset."`
 	Remaining *int64    `json:"remaining" doc:"What is left of the quota. It is null if there is none."`
-	ResetsAt  wire.Time `json:"resetsAt"`
+	ResetsAt  wire.Time `json:"resetsAt" doc:"The time at which the quota starts again from 0."`
 }
 
 type keyUseView struct {
-	KeyID   string `json:"keyId"`
+	KeyID   string `json:"keyId" doc:"The ID of the API key."`
 	Daily   int64  `json:"daily" doc:"What the key was charged in the current UTC day."`
 	Monthly int64  `json:"monthly" doc:"What the key was charged in the current UTC month."`
 }
@@ -351,14 +351,14 @@ func viewOfQuotaUse(q *analytics.Quota) quotaUseView {
 
 type versionUsage struct {
 	Body struct {
-		Items []versionUseView `json:"items"`
+		Items []versionUseView `json:"items" doc:"The versions with at least one request."`
 	}
 	CSV []byte
 }
 
 type versionUseView struct {
-	Version  string    `json:"version"`
-	Requests int64     `json:"requests"`
+	Version  string    `json:"version" doc:"The number of the version of the API."`
+	Requests int64     `json:"requests" doc:"The number of requests to the version, including refused ones."`
 	Keys     int       `json:"keys" doc:"The number of API keys with at least one request."`
 	LastAt   wire.Time `json:"lastAt" doc:"The time of the last request. With a filter, and for requests of long ago, it is the start of the minute, hour or day."`
 }
@@ -388,21 +388,21 @@ func (in *usageQuery) versions(ctx context.Context, s *analytics.Service) (*vers
 
 type errorList struct {
 	Body struct {
-		Items []errorCountView `json:"items"`
+		Items []errorCountView `json:"items" doc:"The kinds of errors, with the most frequent first, at most limit."`
 	}
 	CSV []byte
 }
 
 type errorCountView struct {
-	Group  errorGroupView `json:"group"`
-	Count  int64          `json:"count"`
-	LastAt wire.Time      `json:"lastAt"`
+	Group  errorGroupView `json:"group" doc:"The route, status and code that the errors share."`
+	Count  int64          `json:"count" doc:"The number of such responses."`
+	LastAt wire.Time      `json:"lastAt" doc:"The time of the last such response."`
 }
 
 type errorGroupView struct {
 	Route  string `json:"route" doc:"The template of the path, or none for paths that do not exist."`
-	Status int    `json:"status"`
-	Code   string `json:"code" example:"validation_error"`
+	Status int    `json:"status" doc:"The HTTP status of the response."`
+	Code   string `json:"code" doc:"The machine-readable code of the error." example:"validation_error"`
 }
 
 func (in *usageQuery) errors(ctx context.Context, s *analytics.Service) (*errorList, error) {

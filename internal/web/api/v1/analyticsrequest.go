@@ -28,18 +28,18 @@ type requestList struct {
 }
 
 type requestView struct {
-	At          wire.Time `json:"at"`
+	At          wire.Time `json:"at" doc:"The time at which the request arrived."`
 	RequestID   string    `json:"requestId"`
 	WorkspaceID *string   `json:"workspaceId" doc:"The workspace of the caller. It is null for a caller without a valid credential, which only operators see."`
-	KeyID       *string   `json:"keyId"`
-	UserID      *string   `json:"userId"`
+	KeyID       *string   `json:"keyId" doc:"The ID of the API key. It is null for requests without one."`
+	UserID      *string   `json:"userId" doc:"The ID of the signed-in user. It is null for requests without an access token."`
 	Route       string    `json:"route" doc:"The template of the path, or none for paths that do not exist."`
-	Method      string    `json:"method"`
-	Status      int       `json:"status"`
-	Code        *string   `json:"code" doc:"The code of the error."`
+	Method      string    `json:"method" doc:"The HTTP method of the request."`
+	Status      int       `json:"status" doc:"The HTTP status of the response."`
+	Code        *string   `json:"code" doc:"The machine-readable code of the error. It is null for a success."`
 	Ms          float64   `json:"ms" doc:"The time from the arrival of the request to the end of its response, in milliseconds."`
-	Version     string    `json:"version"`
-	Surface     string    `json:"surface" enum:"primary,ai,backend,console"`
+	Version     string    `json:"version" doc:"The number of the version of the API, or none for a request without one."`
+	Surface     string    `json:"surface" enum:"primary,ai,backend,console" doc:"The surface that got the request: the API, the AI services, the backend service, or the API for the console."`
 	Client      *string   `json:"client" doc:"The name of the calling program from User-Agent." example:"curl/8.5.0"`
 }
 

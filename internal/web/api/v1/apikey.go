@@ -41,11 +41,14 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 	})
 
 	list := op("listAPIKeys", "GET", "/api-keys", "List API keys, newest first")
+	list.Description = "The list contains the keys of the caller's workspace, also those that expired or were revoked. A caller that is bound to a " +
+		"subject or agent sees only keys with the same binding."
 	endpoint.Add(r, list, func(ctx context.Context, in *listAPIKeys) (*apiKeyList, error) {
 		return in.list(ctx, keys, cursors)
 	})
 
 	get := op("getAPIKey", "GET", "/api-keys/{id}", "Get an API key", problem.CodeNotFound)
+	get.Description = "The response contains the record of the key, never the text of the key. The record of a revoked key stays readable."
 	endpoint.Add(r, get, func(ctx context.Context, in *namedAPIKey) (*oneAPIKey, error) {
 		return answerAPIKey(keys.APIKey(ctx, auth.From(ctx), in.ID))
 	})
@@ -93,6 +96,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 	})
 
 	usage := op("getAPIKeyUsage", "GET", "/api-keys/{id}/usage", "Get the usage of an API key over time", problem.CodeNotFound)
+	usage.Description = "The response has a point for each interval of the window, also for intervals without requests."
 	endpoint.Add(r, usage, func(ctx context.Context, in *apiKeyUsage) (*apiKeyUsageAnswer, error) {
 		window := usageWindows[in.Window]
 		u, err := keys.Usage(ctx, auth.From(ctx), in.ID, window.length, window.step)
@@ -114,6 +118,7 @@ func AddAPIKeys(r *endpoint.Registry, keys *apikey.Service, cursors *page.Sealer
 
 	whoami := op("whoami", "GET", "/whoami", "Get the calling API key and its scopes")
 	whoami.Credentials, whoami.Scope = endpoint.Key, auth.None
+	whoami.Description = "Every valid API key can call this operation, whatever its scopes. The request is charged like any other."
 	endpoint.Add(r, whoami, func(ctx context.Context, _ *struct{}) (*whoamiAnswer, error) {
 		self, err := keys.Self(ctx, auth.From(ctx))
 		if err != nil {
@@ -137,7 +142,7 @@ type createAPIKey struct {
 
 type newAPIKey struct {
 	Name       string         `json:"name" maxLength:"120" doc:"The display name." example:"crawler"`
-	Scopes     []string       `json:"scopes" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
+	Scopes     []string       `json:"scopes" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin" doc:"The scopes of the key. The caller must have each of them."`
 	ExpiresAt  *wire.Time     `json:"expiresAt" doc:"The time at which the key expires, which must be in the future. If it is omitted, the key does not expire."`
 	RateLimit  *rateLimitPart `json:"rateLimit" doc:"The key's own limit per minute, which cannot exceed the tier's. If it is omitted, the tier's limit applies, also after it changes."`
 	Quota      *quotaPart     `json:"quota" doc:"The key's own quotas, which apply in addition to the workspace's."`
@@ -151,12 +156,12 @@ type newAPIKey struct {
 
 // rateLimitPart and quotaPart are of new keys, where null means absent, and of changes, where it removes.
 type rateLimitPart struct {
-	RequestsPerMinute wire.Optional[int64] `json:"requestsPerMinute" minimum:"1"`
+	RequestsPerMinute wire.Optional[int64] `json:"requestsPerMinute" minimum:"1" doc:"The number of requests per minute. null means that the tier's number applies."`
 }
 
 type quotaPart struct {
-	Daily   wire.Optional[int64] `json:"daily" minimum:"1" maximum:"100000000000"`
-	Monthly wire.Optional[int64] `json:"monthly" minimum:"1" maximum:"100000000000"`
+	Daily   wire.Optional[int64] `json:"daily" minimum:"1" maximum:"100000000000" doc:"The number of requests in a UTC day. null means that the key has no quota of its own for a day."`
+	Monthly wire.Optional[int64] `json:"monthly" minimum:"1" maximum:"100000000000" doc:"The number of requests in a UTC month. null means that the key has no quota of its own for a month."`
 }
 
 func (n *newAPIKey) draft() (apikey.Draft, error) {
@@ -181,11 +186,11 @@ func (n *newAPIKey) draft() (apikey.Draft, error) {
 }
 
 type changeAPIKey struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the API key."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Name       wire.Optional[string]              `json:"name" nullable:"false" maxLength:"120"`
-		Scopes     wire.Optional[[]string]            `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin"`
+		Name       wire.Optional[string]              `json:"name" nullable:"false" maxLength:"120" doc:"The display name of the key."`
+		Scopes     wire.Optional[[]string]            `json:"scopes" nullable:"false" minItems:"1" maxItems:"7" enum:"read,write,developer:manage,analytics:read,memory:read,memory:write,admin" doc:"The new scopes of the key. They replace all old ones, and the caller must have each of them."`
 		ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt" doc:"The time at which the key expires. null means that it does not expire."`
 		RateLimit  wire.Optional[rateLimitPart]       `json:"rateLimit" doc:"The key's own limit per minute. null means that the tier's limit applies, also after it changes."`
 		Quota      wire.Optional[quotaPart]           `json:"quota" doc:"The key's own quotas. null means that it has none, and null for one of them removes that one."`
@@ -230,7 +235,7 @@ func (in *changeAPIKey) change() (c apikey.Change, err error) {
 }
 
 type namedAPIKey struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the API key."`
 }
 
 // deferred describes status 202 of the operations that revoke a key.
@@ -256,7 +261,7 @@ type deletedAPIKey struct {
 }
 
 type revokeAPIKey struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the API key."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    *struct {
 		Reason *string `json:"reason" maxLength:"512" doc:"The reason for the revocation, which is stored with the key." example:"left the company"`
@@ -264,12 +269,12 @@ type revokeAPIKey struct {
 }
 
 type deleteAPIKey struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the API key."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
 type apiKeyUsage struct {
-	ID     string `path:"id"`
+	ID     string `path:"id" doc:"The ID of the API key."`
 	Window string `query:"window" enum:"1h,24h,7d,30d" default:"24h" doc:"The period to report. The intervals are minutes for an hour, hours for a day or a week, and days for thirty days."`
 }
 
@@ -281,7 +286,7 @@ var usageWindows = map[string]struct{ length, step time.Duration }{
 }
 
 type listAPIKeys struct {
-	State     string `query:"state" enum:"active,rotating,expired,disabled,revoked"`
+	State     string `query:"state" enum:"active,rotating,expired,disabled,revoked" doc:"List only keys in this state."`
 	CreatedBy string `query:"createdBy" maxLength:"64" doc:"List only keys created by the user or key with this ID, or by local."`
 	pageQuery
 }

@@ -43,7 +43,7 @@ func AddAPIKeyRotation(r *endpoint.Registry, keys *apikey.Service) {
 }
 
 type rotateAPIKey struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the API key."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    *struct {
 		GraceSeconds *int64 `json:"graceSeconds" minimum:"0" maximum:"2592000" doc:"The number of seconds for which the previous secret still works. The default is one day." example:"86400"`
@@ -69,6 +69,6 @@ type rotatedAPIKey struct {
 }
 
 type completeRotation struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the API key."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }

@@ -12,43 +12,43 @@ import (
 )
 
 type apiKeyView struct {
-	ID           string        `json:"id" example:"key_01kakakakafkhvayayayayayay"`
-	Name         string        `json:"name" example:"crawler"`
+	ID           string        `json:"id" doc:"The ID of the key, which a rotation keeps." example:"key_01kakakakafkhvayayayayayay"`
+	Name         string        `json:"name" doc:"The display name of the key." example:"crawler"`
 	Hint         string        `json:"hint" doc:"The first characters of the key, which help people to tell keys apart." example:"kpsk_7Hq2"`
-	Scopes       []string      `json:"scopes"`
-	State        string        `json:"state" enum:"active,rotating,expired,disabled,revoked"`
-	ExpiresAt    *wire.Time    `json:"expiresAt"`
-	RateLimit    rateLimitView `json:"rateLimit"`
-	Quota        *quotaView    `json:"quota"`
-	SubjectID    *string       `json:"subjectId"`
-	AgentID      *string       `json:"agentId"`
-	AllowedIPs   []string      `json:"allowedIps"`
-	Metadata     wire.Metadata `json:"metadata"`
+	Scopes       []string      `json:"scopes" doc:"The scopes of the key, which say what requests with it can do."`
+	State        string        `json:"state" enum:"active,rotating,expired,disabled,revoked" doc:"The state of the key. While it is rotating, two secrets work. Only active and rotating keys are accepted."`
+	ExpiresAt    *wire.Time    `json:"expiresAt" doc:"The time at which the key expires. It is null if the key does not expire."`
+	RateLimit    rateLimitView `json:"rateLimit" doc:"The limit of the key per minute, which applies in addition to the workspace's."`
+	Quota        *quotaView    `json:"quota" doc:"The key's own quotas. It is null if only the workspace's quotas apply."`
+	SubjectID    *string       `json:"subjectId" doc:"The ID of the subject that the key is bound to. It is null if the key is not bound to one."`
+	AgentID      *string       `json:"agentId" doc:"The ID of the agent that the key is bound to. It is null if the key is not bound to one."`
+	AllowedIPs   []string      `json:"allowedIps" doc:"The networks that the key can be used from, in CIDR notation. An empty list means any address."`
+	Metadata     wire.Metadata `json:"metadata" doc:"The metadata that was stored with the key: strings, numbers or booleans by name."`
 	CreatedAt    wire.Time     `json:"createdAt"`
 	CreatedBy    string        `json:"createdBy" doc:"The ID of the user or key that created the key, or local."`
 	UpdatedAt    wire.Time     `json:"updatedAt"`
-	LastUsedAt   *wire.Time    `json:"lastUsedAt"`
+	LastUsedAt   *wire.Time    `json:"lastUsedAt" doc:"The time of the last request with any secret of the key. It is null if there was none."`
 	Secrets      []secretView  `json:"secrets" doc:"The secrets of the key, newest first. A key that is being rotated has two."`
-	RevokedAt    *wire.Time    `json:"revokedAt"`
-	RevokeReason *string       `json:"revokeReason"`
+	RevokedAt    *wire.Time    `json:"revokedAt" doc:"The time at which the key was revoked. It is null if the key is not revoked."`
+	RevokeReason *string       `json:"revokeReason" doc:"The reason that was given for the revocation. It is null if there was none."`
 	Revision     int64         `json:"revision"`
 }
 
 type rateLimitView struct {
-	RequestsPerMinute int64 `json:"requestsPerMinute"`
+	RequestsPerMinute int64 `json:"requestsPerMinute" doc:"The number of requests that the key can make in a minute."`
 	Inherited         bool  `json:"inherited" doc:"Whether the limit is the tier's and changes with it."`
 }
 
 type quotaView struct {
-	Daily   *int64 `json:"daily"`
-	Monthly *int64 `json:"monthly"`
+	Daily   *int64 `json:"daily" doc:"The number of requests that the key can make in a UTC day. It is null if the key has no such quota."`
+	Monthly *int64 `json:"monthly" doc:"The number of requests that the key can make in a UTC month. It is null if the key has no such quota."`
 }
 
 type secretView struct {
-	Hint       string     `json:"hint"`
+	Hint       string     `json:"hint" doc:"The first characters of the secret, which help people to tell secrets apart."`
 	CreatedAt  wire.Time  `json:"createdAt"`
-	ValidUntil *wire.Time `json:"validUntil"`
-	LastUsedAt *wire.Time `json:"lastUsedAt"`
+	ValidUntil *wire.Time `json:"validUntil" doc:"The time at which the secret stops working, because a newer one replaces it. It is null for the newest secret."`
+	LastUsedAt *wire.Time `json:"lastUsedAt" doc:"The time of the last request with the secret. It is null if there was none."`
 }
 
 type createdAPIKeyView struct {
@@ -121,16 +121,16 @@ type apiKeyUsageAnswer struct {
 }
 
 type usageView struct {
-	KeyID    string           `json:"keyId"`
-	From     wire.Time        `json:"from"`
-	To       wire.Time        `json:"to"`
-	Interval string           `json:"interval" enum:"minute,hour,day"`
+	KeyID    string           `json:"keyId" doc:"The ID of the API key."`
+	From     wire.Time        `json:"from" doc:"The start of the period, which is the start of its first interval."`
+	To       wire.Time        `json:"to" doc:"The end of the period, which is the time of the response."`
+	Interval string           `json:"interval" enum:"minute,hour,day" doc:"The length of an interval."`
 	Points   []usagePointView `json:"points" doc:"One point for each interval, oldest first. The last interval is still open."`
 }
 
 type usagePointView struct {
 	T         wire.Time `json:"t" doc:"The start of the interval."`
-	Requests  int64     `json:"requests"`
+	Requests  int64     `json:"requests" doc:"The number of requests in the interval, including refused ones."`
 	Errors    int64     `json:"errors" doc:"The number of responses with a status of 400 or above, except 429."`
 	Throttled int64     `json:"throttled" doc:"The number of responses with status 429."`
 	Charged   int64     `json:"charged" doc:"The number of requests that were charged to the quotas."`
@@ -154,35 +154,35 @@ type apiKeyLimits struct {
 }
 
 type limitsView struct {
-	KeyID     string         `json:"keyId"`
-	State     string         `json:"state" enum:"active,rotating,expired,disabled,revoked"`
-	At        wire.Time      `json:"at"`
-	RateLimit ownRateView    `json:"rateLimit"`
+	KeyID     string         `json:"keyId" doc:"The ID of the API key."`
+	State     string         `json:"state" enum:"active,rotating,expired,disabled,revoked" doc:"The state of the key. Only active and rotating keys are accepted."`
+	At        wire.Time      `json:"at" doc:"The time at which the counters were read."`
+	RateLimit ownRateView    `json:"rateLimit" doc:"The limit of the key per minute, and what is left of it."`
 	Quota     *budgetPair    `json:"quota" doc:"The key's own quotas. It is null if only the workspace's quotas apply."`
 	Workspace workspaceLimit `json:"workspace" doc:"The limits that all keys and users of the workspace share."`
 }
 
 type ownRateView struct {
 	budgetView
-	Inherited bool `json:"inherited"`
+	Inherited bool `json:"inherited" doc:"Whether the limit is the tier's and changes with it."`
 }
 
 type workspaceLimit struct {
-	Tier      string     `json:"tier"`
-	RateLimit budgetView `json:"rateLimit"`
-	Quota     budgetPair `json:"quota"`
+	Tier      string     `json:"tier" doc:"The name of the workspace's tier."`
+	RateLimit budgetView `json:"rateLimit" doc:"The limit of the workspace per minute, and what is left of it."`
+	Quota     budgetPair `json:"quota" doc:"The quotas of the workspace, and what is left of them."`
 }
 
 type budgetPair struct {
-	Daily   *budgetView `json:"daily"`
-	Monthly *budgetView `json:"monthly"`
+	Daily   *budgetView `json:"daily" doc:"The quota of the UTC day. It is null if there is none."`
+	Monthly *budgetView `json:"monthly" doc:"The quota of the UTC month. It is null if there is none."`
 }
 
 type budgetView struct {
-	Limit     int64     `json:"limit"`
-	Used      int64     `json:"used"`
-	Remaining int64     `json:"remaining"`
-	ResetsAt  wire.Time `json:"resetsAt"`
+	Limit     int64     `json:"limit" doc:"The number of requests that are allowed until the reset."`
+	Used      int64     `json:"used" doc:"The number of requests that were charged since the last reset."`
+	Remaining int64     `json:"remaining" doc:"The number of requests left until the reset."`
+	ResetsAt  wire.Time `json:"resetsAt" doc:"The time at which remaining is limit again."`
 }
 
 func viewOfLimits(l *apikey.Limits) limitsView {
@@ -223,13 +223,13 @@ type whoamiAnswer struct {
 
 type whoamiView struct {
 	apiKeyView
-	Workspace workspaceView `json:"workspace"`
+	Workspace workspaceView `json:"workspace" doc:"The workspace that the key belongs to."`
 }
 
 type workspaceView struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Tier     string `json:"tier"`
+	ID       string `json:"id" doc:"The ID of the workspace."`
+	Name     string `json:"name" doc:"The display name of the workspace."`
+	Tier     string `json:"tier" doc:"The name of the workspace's tier, which sets its limits."`
 	Operator bool   `json:"operator" doc:"Whether this is the operator workspace, whose admins administer the whole instance."`
 }
 

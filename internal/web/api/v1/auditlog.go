@@ -71,25 +71,25 @@ type auditLogAnswer struct {
 }
 
 type auditEntryView struct {
-	ID          string          `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
-	At          wire.Time       `json:"at"`
+	ID          string          `json:"id" doc:"The ID of the entry." example:"aud_01kakakakafkhvayayayayayay"`
+	At          wire.Time       `json:"at" doc:"The time of the action."`
 	WorkspaceID *string         `json:"workspaceId" doc:"The ID of the workspace. It is null for entries about the instance."`
 	Actor       *string         `json:"actor" doc:"The ID of the key or user that acted, or local. It is null if the actor is unknown."`
-	Action      string          `json:"action" example:"api_key.revoked"`
+	Action      string          `json:"action" doc:"The action: what it was about, and what was done." example:"api_key.revoked"`
 	Target      *string         `json:"target" doc:"The ID of the target of the action. For a person it is a keyed hash."`
-	Outcome     string          `json:"outcome" enum:"done,refused,failed"`
+	Outcome     string          `json:"outcome" enum:"done,refused,failed" doc:"Whether the action was done, was refused, or failed."`
 	Count       int64           `json:"count" doc:"The number of times the action happened since at, or the number of memories it concerns."`
 	Details     wire.Metadata   `json:"details" doc:"The values that were set. The value changed stands for a value that the log does not contain."`
 	Address     *string         `json:"address" doc:"The IP address of the client."`
-	RequestID   *string         `json:"requestId"`
+	RequestID   *string         `json:"requestId" doc:"The ID of the request, as in X-Request-Id. It is null if the action has no request."`
 	Link        *auditChainView `json:"link" doc:"The entry's place in the log. It is null unless the caller is an admin of the operator workspace."`
 }
 
 type auditChainView struct {
-	Chain    string `json:"chain"`
-	Sequence int64  `json:"sequence"`
+	Chain    string `json:"chain" doc:"The name of the chain of entries. Each process of the instance writes one."`
+	Sequence int64  `json:"sequence" doc:"The number of the entry in its chain, starting at 1."`
 	Previous string `json:"previous" doc:"The hash of the previous entry."`
-	Hash     string `json:"hash"`
+	Hash     string `json:"hash" doc:"The keyed hash of the entry and of the hash before it."`
 }
 
 // filter returns the filter for up to limit entries after a position; nil: from the start.
@@ -178,28 +178,28 @@ func viewOfAuditRow(r *audit.Row, p *auth.Principal) (*auditEntryView, error) {
 
 type auditVerified struct {
 	Body struct {
-		OK                 bool             `json:"ok"`
+		OK                 bool             `json:"ok" doc:"Whether the log is intact. It is true if breaks is empty."`
 		Rows               int64            `json:"rows" doc:"The number of entries that were verified."`
-		Chains             []auditHeadView  `json:"chains"`
+		Chains             []auditHeadView  `json:"chains" doc:"The chains of the log, each up to its last verified entry."`
 		Checkpoints        int              `json:"checkpoints" doc:"The number of checkpoints that were compared."`
-		NewestCheckpointAt *wire.Time       `json:"newestCheckpointAt"`
+		NewestCheckpointAt *wire.Time       `json:"newestCheckpointAt" doc:"The time of the newest checkpoint. Entries after it are not covered by one. It is null if there is no checkpoint."`
 		Break              *auditBreakView  `json:"break" doc:"The first of breaks. It is null if there is none."`
 		Breaks             []auditBreakView `json:"breaks" doc:"The first bad or missing entry of each chain that has one."`
 	}
 }
 
 type auditHeadView struct {
-	Chain string `json:"chain"`
-	Rows  int64  `json:"rows"`
+	Chain string `json:"chain" doc:"The name of the chain of entries."`
+	Rows  int64  `json:"rows" doc:"The number of the last verified entry in the chain, which counts from 1."`
 	Hash  string `json:"hash" doc:"The hash of the last entry. Store a copy of it elsewhere."`
 }
 
 type auditBreakView struct {
-	Chain    string  `json:"chain"`
+	Chain    string  `json:"chain" doc:"The name of the chain of entries."`
 	Sequence int64   `json:"sequence" doc:"The number of the entry in its chain, starting at 1."`
-	ID       *string `json:"id"`
-	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,record_missing,record_forged,checkpoints_missing"`
-	Message  string  `json:"message"`
+	ID       *string `json:"id" doc:"The ID of the entry. It is null if the entry is missing."`
+	Reason   string  `json:"reason" enum:"changed,missing,unlinked,cut_off,rewritten,head_wrong,checkpoint_forged,checkpoints_unreadable,record_missing,record_forged,checkpoints_missing" doc:"The kind of damage. Entries were changed or removed, or a checkpoint or record does not match them."`
+	Message  string  `json:"message" doc:"The damage in words for people."`
 }
 
 func viewOfVerified(v *audit.Verified) *auditVerified {

@@ -107,35 +107,35 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 
 type cacheStatsAnswer struct {
 	Body struct {
-		Caches        []cacheView       `json:"caches"`
-		SearchIndexes searchIndexesView `json:"searchIndexes"`
-		Embeddings    embeddingsView    `json:"embeddings"`
-		Limiter       limiterView       `json:"limiter"`
+		Caches        []cacheView       `json:"caches" doc:"The caches of the process that answered the request."`
+		SearchIndexes searchIndexesView `json:"searchIndexes" doc:"The search indexes that this process has opened, of all workspaces together."`
+		Embeddings    embeddingsView    `json:"embeddings" doc:"The state of the embeddings endpoint, and what was sent to it."`
+		Limiter       limiterView       `json:"limiter" doc:"The way in which requests are counted for rate limits and quotas."`
 		Database      string            `json:"database" enum:"embedded,shared" doc:"Whether this process has its own database, or several processes can share one."`
 		Members       int               `json:"members" doc:"The number of processes of the instance that respond, with this one."`
 		Parts         []partView        `json:"parts" doc:"The parts of the process that answered the request. The readiness check lists the same parts."`
-		UptimeSeconds int64             `json:"uptimeSeconds"`
+		UptimeSeconds int64             `json:"uptimeSeconds" doc:"The number of seconds since the process started."`
 		RequestID     string            `json:"requestId"`
 	}
 }
 
 type cacheView struct {
-	Name      string  `json:"name"`
-	Entries   int64   `json:"entries"`
+	Name      string  `json:"name" doc:"The name of the cache, such as apiKeys or recallIndexes."`
+	Entries   int64   `json:"entries" doc:"The number of entries that are in the cache now."`
 	Capacity  int64   `json:"capacity" doc:"The maximum number of entries. 0 means that the cache has no limit."`
 	Bytes     int64   `json:"bytes" doc:"The estimated memory use in bytes."`
-	Hits      int64   `json:"hits"`
-	Misses    int64   `json:"misses"`
-	HitRatio  float64 `json:"hitRatio" minimum:"0" maximum:"1"`
-	Evictions int64   `json:"evictions"`
+	Hits      int64   `json:"hits" doc:"The number of look-ups that found an entry, since the start of the process."`
+	Misses    int64   `json:"misses" doc:"The number of look-ups that found none, since the start of the process."`
+	HitRatio  float64 `json:"hitRatio" minimum:"0" maximum:"1" doc:"The hits as a fraction of all look-ups. It is 0 before the first one."`
+	Evictions int64   `json:"evictions" doc:"The number of entries that were removed to make room, since the start of the process."`
 }
 
 type searchIndexesView struct {
 	Documents     int64 `json:"documents" doc:"The number of documents in the indexes that were opened since the start of the process. The other numbers are of the same indexes."`
 	DeadDocuments int64 `json:"deadDocuments" doc:"Deleted and replaced documents whose words are still in files."`
-	Segments      int64 `json:"segments"`
-	FileBytes     int64 `json:"fileBytes"`
-	MemoryBytes   int64 `json:"memoryBytes" doc:"The size of what is not in files yet."`
+	Segments      int64 `json:"segments" doc:"The number of parts that the indexes consist of, in files and in memory."`
+	FileBytes     int64 `json:"fileBytes" doc:"The size of the indexes' files in bytes."`
+	MemoryBytes   int64 `json:"memoryBytes" doc:"The size in bytes of what is not in files yet."`
 	LagChanges    int64 `json:"lagChanges" doc:"Changes of documents that the open indexes do not contain yet."`
 	Flushes       int64 `json:"flushes" doc:"How often changes in memory were written to a file since the start of the process."`
 	Merges        int64 `json:"merges" doc:"How often files were merged since the start of the process."`
@@ -172,7 +172,7 @@ type limiterView struct {
 }
 
 type partView struct {
-	Name      string `json:"name" example:"disk"`
+	Name      string `json:"name" doc:"The name of the part, such as storage or disk." example:"disk"`
 	Status    string `json:"status" enum:"ok,degraded,failed,off" doc:"Requests are served without a part that is degraded. A part that failed makes the process not ready. The instance does not have a part that is off."`
 	FreeBytes *int64 `json:"freeBytes" doc:"The free space of the disk with the data folder. It is null for other parts."`
 }

@@ -56,6 +56,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	})
 
 	get := documentOperation("getDocument", "GET", "/{id}", "Get a document", auth.Read)
+	get.Description = "The response contains the whole document, whatever its collection."
 	get.Errors = []string{problem.CodeNotFound}
 	endpoint.Add(r, get, func(ctx context.Context, in *getDocument) (*oneDocument, error) {
 		d, err := documents.Document(ctx, auth.From(ctx).WorkspaceID, in.ID)
@@ -78,6 +79,7 @@ func AddDocuments(r *endpoint.Registry, documents *document.Service, cursors *pa
 	})
 
 	remove := documentOperation("deleteDocument", "DELETE", "/{id}", "Delete a document", auth.Write)
+	remove.Description = "The next search does not find the document. Its ID can be used again."
 	remove.Status = 204
 	remove.Errors = []string{problem.CodeNotFound, problem.CodeRevisionMismatch}
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteDocument) (*struct{}, error) {
@@ -108,9 +110,9 @@ func documentOperation(id, method, path, summary string, scope auth.Scopes) endp
 type documentFields struct {
 	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
 	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
-	Text       string        `json:"text" required:"false" maxBytes:"262144" example:"We are open from nine to five."`
+	Text       string        `json:"text" required:"false" maxBytes:"262144" doc:"The text that search finds and shows in snippets. At least one of title and text must not be blank." example:"We are open from nine to five."`
 	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
-	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select documents by, in lists and searches. Repeated ones are stored once."`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 }
 
@@ -157,30 +159,30 @@ type createDocument struct {
 }
 
 type putDocument struct {
-	ID          string               `path:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	ID          string               `path:"id" pattern:"^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the document, which the client chooses."`
 	IfMatch     endpoint.IfMatch     `header:"If-Match"`
 	IfNoneMatch endpoint.IfNoneMatch `header:"If-None-Match" doc:"With *, an existing document is not replaced and the request is refused with 412."`
 	Body        documentFields
 }
 
 type getDocument struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the document."`
 }
 
 type deleteDocument struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the document."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
 type changeDocument struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the document."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
 		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. null stands for the collection named default."`
-		Title      wire.Optional[string]              `json:"title" maxLength:"1024"`
-		Text       wire.Optional[string]              `json:"text" maxBytes:"262144"`
-		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048"`
-		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+		Title      wire.Optional[string]              `json:"title" maxLength:"1024" doc:"The title of the document. null removes it. At least one of title and text must not be blank."`
+		Text       wire.Optional[string]              `json:"text" maxBytes:"262144" doc:"The text of the document. null removes it. At least one of title and text must not be blank."`
+		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original. null removes it."`
+		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64" doc:"The new tags, which replace all old ones. null removes all of them."`
 		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
 	}
 }
@@ -206,13 +208,13 @@ func replacement[T any](o *wire.Optional[T]) *T {
 }
 
 type documentView struct {
-	ID         string        `json:"id" example:"opening-hours"`
-	Collection string        `json:"collection"`
-	Title      string        `json:"title"`
-	Text       string        `json:"text"`
-	URL        *string       `json:"url"`
-	Tags       []string      `json:"tags"`
-	Metadata   wire.Metadata `json:"metadata"`
+	ID         string        `json:"id" doc:"The ID of the document, which is unique in its workspace." example:"opening-hours"`
+	Collection string        `json:"collection" doc:"The collection that the document belongs to."`
+	Title      string        `json:"title" doc:"The title of the document. It is empty if the document has none."`
+	Text       string        `json:"text" doc:"The text of the document as it was stored. It is empty if the document has none."`
+	URL        *string       `json:"url" doc:"The URL of the original. It is null if none was stored."`
+	Tags       []string      `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
+	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
 	CreatedAt  wire.Time     `json:"createdAt"`
 	UpdatedAt  wire.Time     `json:"updatedAt"`
 	Revision   int64         `json:"revision"`
@@ -254,10 +256,10 @@ func textOrNull(s string) *string {
 }
 
 type listDocuments struct {
-	Collection string   `query:"collection"`
+	Collection string   `query:"collection" doc:"List only documents of this collection."`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
-	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt"`
+	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt" doc:"The order of the documents: by ID, or by updatedAt with the oldest first, or with - the newest first."`
 	pageQuery
 }
 

@@ -33,7 +33,7 @@ type deleteDocuments struct {
 		Collection *string      `json:"collection" minLength:"1" maxLength:"128" doc:"Select documents of this collection."`
 		Tags       []string     `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Select documents with all of these tags."`
 		Filter     []string     `json:"filter" required:"false" maxItems:"32" doc:"Select documents whose metadata matches all of these comparisons, each in the form name:op:value." example:"year:lt:2020"`
-		DryRun     bool         `json:"dryRun" default:"true"`
+		DryRun     bool         `json:"dryRun" default:"true" doc:"Whether the documents are only counted, and none is deleted."`
 	}
 }
 
@@ -43,7 +43,7 @@ func (in *deleteDocuments) Harmless() bool { return in.Body.DryRun }
 type deletedDocuments struct {
 	Body struct {
 		Matched int `json:"matched" doc:"The number of documents that exist and are selected."`
-		Deleted int `json:"deleted"`
+		Deleted int `json:"deleted" doc:"The number of documents that were deleted, which is 0 for a dry run."`
 	}
 }
 

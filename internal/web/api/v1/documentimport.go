@@ -56,7 +56,7 @@ func AddPortableDocuments(r *endpoint.Registry, documents *document.Service) {
 }
 
 type importDocuments struct {
-	IdempotencyKey string `header:"Idempotency-Key"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"A key that makes the import safe to retry. Every line must then have an ID."`
 	Stream         io.Reader
 	Array          bool
 }
@@ -71,13 +71,13 @@ type exportedDocuments struct {
 
 // portableDocument is a line of an export.
 type portableDocument struct {
-	ID         string        `json:"id"`
-	Collection string        `json:"collection"`
-	Title      string        `json:"title"`
-	Text       string        `json:"text"`
-	URL        *string       `json:"url"`
-	Tags       []string      `json:"tags"`
-	Metadata   wire.Metadata `json:"metadata"`
+	ID         string        `json:"id" doc:"The ID of the document, which an import keeps."`
+	Collection string        `json:"collection" doc:"The collection that the document belongs to."`
+	Title      string        `json:"title" doc:"The title of the document. It is empty if the document has none."`
+	Text       string        `json:"text" doc:"The text of the document as it was stored. It is empty if the document has none."`
+	URL        *string       `json:"url" doc:"The URL of the original. It is null if none was stored."`
+	Tags       []string      `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
+	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
 }
 
 func viewOfPortableDocument(d *document.Document) *portableDocument {
@@ -88,10 +88,10 @@ func viewOfPortableDocument(d *document.Document) *portableDocument {
 
 type importResult struct {
 	Body struct {
-		Received int         `json:"received"`
-		Created  int         `json:"created"`
-		Replaced int         `json:"replaced"`
-		Failed   int         `json:"failed"`
+		Received int         `json:"received" doc:"The number of lines that were read, without blank ones."`
+		Created  int         `json:"created" doc:"The number of lines whose document is new."`
+		Replaced int         `json:"replaced" doc:"The number of lines whose document replaced one with the same ID."`
+		Failed   int         `json:"failed" doc:"The number of lines that were refused."`
 		Errors   []lineError `json:"errors" doc:"The first 100 errors."`
 		Issues   []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}
@@ -99,15 +99,15 @@ type importResult struct {
 
 type lineError struct {
 	Line    int    `json:"line" doc:"The number of the line, starting at 1."`
-	Field   string `json:"field"`
+	Field   string `json:"field" doc:"The field with the problem, body for the whole line, or the limit of the tier that is reached."`
 	Issue   string `json:"issue"`
 	Message string `json:"message"`
 }
 
 type lineIssue struct {
-	Field string `json:"field"`
+	Field string `json:"field" doc:"The field with the problem, body for the whole line, or the limit of the tier that is reached."`
 	Issue string `json:"issue"`
-	Count int    `json:"count"`
+	Count int    `json:"count" doc:"The number of lines that failed for this reason."`
 }
 
 // failuresOf returns the errors and the issues of an import.

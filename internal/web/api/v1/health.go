@@ -50,9 +50,9 @@ func AddHealth(r *endpoint.Registry, h *Health) {
 type healthAnswer struct{ Body healthView }
 
 type healthView struct {
-	Status    string    `json:"status" enum:"healthy,degraded"`
+	Status    string    `json:"status" enum:"healthy,degraded" doc:"The state of the service. It is degraded if a part is missing but requests are still handled."`
 	Version   string    `json:"version" doc:"The version of the API that handled the request." example:"1"`
-	Timestamp wire.Time `json:"timestamp"`
+	Timestamp wire.Time `json:"timestamp" doc:"The time at which the request arrived."`
 }
 
 // look returns the last result, or a new one if that is too old. One request checks; others do not wait.

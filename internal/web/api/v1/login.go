@@ -86,20 +86,20 @@ func AddLogin(r *endpoint.Registry, logins *account.LoginService) {
 
 type loginInput struct {
 	Body struct {
-		Email    string `json:"email" example:"ada@example.org"`
-		Password string `json:"password"`
+		Email    string `json:"email" doc:"The email address of the user. Case and spaces around it do not matter." example:"ada@example.org"`
+		Password string `json:"password" doc:"The password of the user."`
 	}
 }
 
 type refreshInput struct {
 	Body struct {
-		RefreshToken string `json:"refreshToken"`
+		RefreshToken string `json:"refreshToken" doc:"The refresh token from the last login or refresh, which this request uses up."`
 	}
 }
 
 type changePassword struct {
 	Body struct {
-		CurrentPassword string `json:"currentPassword"`
+		CurrentPassword string `json:"currentPassword" doc:"The password that the user has now."`
 		NewPassword     string `json:"newPassword" doc:"The new password, which has 12 to 128 characters and is not one of the most common passwords."`
 	}
 }
@@ -110,11 +110,11 @@ type grantAnswer struct {
 
 type grantView struct {
 	AccessToken      string      `json:"accessToken" doc:"The access token, which is a JWT."`
-	TokenType        string      `json:"tokenType" enum:"Bearer"`
-	ExpiresIn        int64       `json:"expiresIn" doc:"The number of seconds until the token expires." example:"900"`
-	RefreshToken     string      `json:"refreshToken"`
-	RefreshExpiresIn int64       `json:"refreshExpiresIn" doc:"The number of seconds until the token expires." example:"2592000"`
-	User             profileView `json:"user"`
+	TokenType        string      `json:"tokenType" enum:"Bearer" doc:"The type of the access token in the header Authorization."`
+	ExpiresIn        int64       `json:"expiresIn" doc:"The number of seconds until the access token expires." example:"900"`
+	RefreshToken     string      `json:"refreshToken" doc:"The refresh token, which gets the next pair of tokens once."`
+	RefreshExpiresIn int64       `json:"refreshExpiresIn" doc:"The number of seconds until the refresh token expires." example:"2592000"`
+	User             profileView `json:"user" doc:"The profile of the user who signed in."`
 }
 
 func viewOfGrant(g *account.Grant) grantView {

@@ -34,6 +34,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	})
 
 	get := memoryOperation("getMemory", "GET", "/{id}", "Get a memory", auth.MemoryRead)
+	get.Description = "The response contains the current revision of the memory. The request is in the subject's access log."
 	endpoint.Add(r, get, func(ctx context.Context, in *namedMemory) (*oneMemory, error) {
 		return answerMemory(ctx)(memories.Reader.Memory(ctx, auth.From(ctx), in.ID))
 	})
@@ -47,6 +48,7 @@ func AddMemories(r *endpoint.Registry, memories *memory.Service, cursors *page.S
 	})
 
 	remove := memoryOperation("deleteMemory", "DELETE", "/{id}", "Erase a memory and its history", auth.MemoryWrite)
+	remove.Description = "The operation also erases all older revisions of the memory. It cannot be undone."
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteMemory) (*struct{}, error) {
 		// `If-Match: *` only requires what the 404 checks anyway.
@@ -83,7 +85,7 @@ type memoryInput struct {
 	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. The default is fact."`
 	Text       string        `json:"text" maxBytes:"65536" doc:"The text of the memory, which is stored verbatim." example:"Prefers tea to coffee."`
 	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The speaker of the text." example:"Ada"`
-	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64"`
+	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select memories by, in lists and recalls. Repeated ones are stored once."`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"The importance of the memory, which ranks memories that match a query equally well."`
 	Pinned     bool          `json:"pinned" required:"false" doc:"Whether the memory is ranked first among memories that match a query equally well."`
@@ -132,34 +134,34 @@ type createMemory struct {
 }
 
 type namedMemory struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the memory."`
 }
 
 type deleteMemory struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the memory."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
 type changeMemory struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the memory."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    changeMemoryBody
 }
 
 type changeMemoryBody struct {
 	Kind       wire.Optional[string]              `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. null stands for fact."`
-	Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536"`
-	Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128"`
-	Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64"`
+	Text       wire.Optional[string]              `json:"text" nullable:"false" minLength:"1" maxBytes:"65536" doc:"The new text of the memory, which is stored verbatim."`
+	Speaker    wire.Optional[string]              `json:"speaker" minLength:"1" maxLength:"128" doc:"The speaker of the text. null removes it."`
+	Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64" doc:"The new tags, which replace all old ones. null removes all of them."`
 	Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
-	Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1"`
+	Importance wire.Optional[float64]             `json:"importance" minimum:"0" maximum:"1" doc:"The importance of the memory, which ranks memories that match a query equally well. null removes it."`
 	Pinned     wire.Optional[bool]                `json:"pinned" doc:"Whether the memory is pinned. null stands for false."`
-	OccurredAt wire.Optional[wire.Time]           `json:"occurredAt"`
-	ValidFrom  wire.Optional[wire.Time]           `json:"validFrom"`
-	ValidTo    wire.Optional[wire.Time]           `json:"validTo"`
-	ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt"`
-	Key        wire.Optional[string]              `json:"key" minLength:"1" maxLength:"256"`
-	Source     wire.Optional[string]              `json:"source" minLength:"1" maxLength:"1024"`
+	OccurredAt wire.Optional[wire.Time]           `json:"occurredAt" doc:"The time at which the event happened or the text was said. null removes it."`
+	ValidFrom  wire.Optional[wire.Time]           `json:"validFrom" doc:"The time from which the memory is valid. null removes it."`
+	ValidTo    wire.Optional[wire.Time]           `json:"validTo" doc:"The time until which the memory is valid. null means that it stays valid."`
+	ExpiresAt  wire.Optional[wire.Time]           `json:"expiresAt" doc:"The time at which the memory is erased. null means that it is not erased by itself."`
+	Key        wire.Optional[string]              `json:"key" minLength:"1" maxLength:"256" doc:"The name for what the memory says about the subject, which only one of the subject's memories can have. null removes it."`
+	Source     wire.Optional[string]              `json:"source" minLength:"1" maxLength:"1024" doc:"The source of the memory. null removes it."`
 }
 
 func (in *changeMemory) change() memory.Change {
@@ -192,19 +194,19 @@ func moment(t wire.Time) time.Time { return t.Time }
 
 // memoryFields contains the fields of a memory that every representation of it has.
 type memoryFields struct {
-	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
-	Text       string        `json:"text"`
-	Speaker    *string       `json:"speaker"`
-	Tags       []string      `json:"tags"`
-	Metadata   wire.Metadata `json:"metadata"`
-	Importance *float64      `json:"importance"`
-	Pinned     bool          `json:"pinned"`
-	OccurredAt *wire.Time    `json:"occurredAt"`
-	ValidFrom  *wire.Time    `json:"validFrom"`
-	ValidTo    *wire.Time    `json:"validTo"`
-	ExpiresAt  *wire.Time    `json:"expiresAt"`
-	Key        *string       `json:"key"`
-	Source     *string       `json:"source"`
+	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory."`
+	Text       string        `json:"text" doc:"The text of the memory, as it was stored."`
+	Speaker    *string       `json:"speaker" doc:"The speaker of the text. It is null if none was stored."`
+	Tags       []string      `json:"tags" doc:"The tags of the memory, in the order in which they were sent."`
+	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the memory: strings, numbers or booleans by name."`
+	Importance *float64      `json:"importance" doc:"The importance of the memory, from 0 to 1. It is null if none was stored."`
+	Pinned     bool          `json:"pinned" doc:"Whether the memory is ranked first among memories that match a query equally well, and comes first in contexts."`
+	OccurredAt *wire.Time    `json:"occurredAt" doc:"The time at which the event happened or the text was said. It is null if none was stored."`
+	ValidFrom  *wire.Time    `json:"validFrom" doc:"The time from which the memory is valid. It is null if none was stored."`
+	ValidTo    *wire.Time    `json:"validTo" doc:"The time until which the memory is valid. It is null if the memory stays valid."`
+	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"The time at which the memory is erased. It is null if the memory is not erased by itself."`
+	Key        *string       `json:"key" doc:"The name for what the memory says about the subject, by which a later memory replaces it. It is null if there is none."`
+	Source     *string       `json:"source" doc:"The source of the memory. It is null if none was stored."`
 }
 
 func fieldsOfMemory(m *memory.Memory) memoryFields {
@@ -216,10 +218,10 @@ func fieldsOfMemory(m *memory.Memory) memoryFields {
 }
 
 type memoryView struct {
-	ID        string  `json:"id" example:"mem_01kakakakafkhvayayayayayay"`
-	SubjectID string  `json:"subjectId"`
-	AgentID   *string `json:"agentId"`
-	SessionID *string `json:"sessionId"`
+	ID        string  `json:"id" doc:"The ID of the memory." example:"mem_01kakakakafkhvayayayayayay"`
+	SubjectID string  `json:"subjectId" doc:"The ID of the subject that the memory is about."`
+	AgentID   *string `json:"agentId" doc:"The ID of the agent that the memory belongs to. It is null if there is none."`
+	SessionID *string `json:"sessionId" doc:"The ID of the conversation that the memory comes from. It is null if there is none."`
 	memoryFields
 	CreatedAt  wire.Time `json:"createdAt"`
 	UpdatedAt  wire.Time `json:"updatedAt"`
@@ -275,10 +277,10 @@ func answerMemory(ctx context.Context) func(*memory.Memory, error) (*oneMemory, 
 }
 
 type listMemories struct {
-	SubjectID string     `query:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note"`
+	SubjectID string     `query:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"List only memories of this subject. The default is the subject that the API key is bound to, or else all subjects."`
+	AgentID   string     `query:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"List only memories of this agent."`
+	SessionID string     `query:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"List only memories of this conversation."`
+	Kind      string     `query:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"List only memories of this kind."`
 	IDs       []string   `query:"id" maxItems:"100" minLength:"1" maxLength:"64" doc:"The IDs of the memories to list. IDs that do not exist are ignored."`
 	Tags      []string   `query:"tag" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
 	From      *wire.Time `query:"from" doc:"Include only memories at or after this time."`
@@ -327,7 +329,7 @@ func textOfTime(t *wire.Time) string {
 }
 
 type memoryHistory struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the memory."`
 	pageQuery
 }
 

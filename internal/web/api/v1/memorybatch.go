@@ -88,7 +88,7 @@ func (in *createMemories) items() []memory.Item {
 
 type memoryResults struct {
 	Body struct {
-		Results endpoint.Sequence[memoryResult] `json:"results"`
+		Results endpoint.Sequence[memoryResult] `json:"results" doc:"The results of the items, in the order of the items."`
 	}
 }
 
@@ -106,17 +106,17 @@ func answerResults(ctx context.Context, results []memory.Result) *memoryResults 
 }
 
 type memoryResult struct {
-	Index        int         `json:"index"`
+	Index        int         `json:"index" doc:"The position of the item in the request, starting at 0."`
 	Status       int         `json:"status" doc:"The status that a request with this item alone would have: 201, 200 or that of its error."`
-	Memory       *memoryView `json:"memory,omitempty"`
-	Error        *itemError  `json:"error,omitempty"`
-	Deduplicated bool        `json:"deduplicated,omitzero"`
+	Memory       *memoryView `json:"memory,omitempty" doc:"The memory that the item created, replaced or repeats. It is absent if the item was refused."`
+	Error        *itemError  `json:"error,omitempty" doc:"The reason why the item was refused. It is absent if the item was stored."`
+	Deduplicated bool        `json:"deduplicated,omitzero" doc:"Whether an equal memory existed, which is returned here."`
 }
 
 type itemError struct {
 	Error   string            `json:"error" doc:"The machine-readable code of the error."`
 	Message string            `json:"message"`
-	Details *itemErrorDetails `json:"details,omitempty"`
+	Details *itemErrorDetails `json:"details,omitempty" doc:"What exactly is wrong with the item. Each member is there only if it says something."`
 }
 
 type itemErrorDetails struct {

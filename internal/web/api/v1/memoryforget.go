@@ -32,7 +32,7 @@ type forgetMemories struct {
 		IDs       []string      `json:"ids" required:"false" minItems:"1" maxItems:"1000" maxLength:"64" doc:"The IDs of the memories to forget. IDs that do not exist are ignored."`
 		Filter    *forgetFilter `json:"filter" doc:"The filter that selects memories. A memory must match all of its conditions."`
 		Query     *string       `json:"query" maxLength:"1024" doc:"The words that select memories. A memory must contain all of them."`
-		DryRun    bool          `json:"dryRun" default:"true"`
+		DryRun    bool          `json:"dryRun" default:"true" doc:"Whether the memories are only listed in a plan, and none is erased."`
 		PlanID    *string       `json:"planId" maxLength:"64" doc:"The ID of the plan from a dry run. It is accepted only if dryRun is false."`
 	}
 }
@@ -40,8 +40,8 @@ type forgetMemories struct {
 type forgetFilter struct {
 	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kinds to include. A memory must have one of them."`
 	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. A memory must have all of them."`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Include only memories of this conversation."`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Include only memories of this agent."`
 	From      *wire.Time `json:"from" doc:"Include only memories at or after this time."`
 	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
 }
@@ -127,8 +127,8 @@ func kindsOf(names []string) []memory.Kind {
 type forgottenMemories struct {
 	Body struct {
 		MemoryIDs []string   `json:"memoryIds,omitzero" doc:"The IDs of the memories that the plan erases. Only a dry run returns them."`
-		PlanID    *string    `json:"planId,omitempty"`
-		ExpiresAt *wire.Time `json:"expiresAt,omitempty"`
+		PlanID    *string    `json:"planId,omitempty" doc:"The ID of the plan, for a request with dryRun false. Only a dry run returns it."`
+		ExpiresAt *wire.Time `json:"expiresAt,omitempty" doc:"The time at which the plan becomes invalid, an hour after the dry run. Only a dry run returns it."`
 		Forgotten *int64     `json:"forgotten,omitempty" doc:"The number of memories that were erased."`
 	}
 }

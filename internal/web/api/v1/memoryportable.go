@@ -60,19 +60,19 @@ func AddPortableMemories(r *endpoint.Registry, exporter *memory.Exporter, import
 // revisionView is a revision of a memory in an export.
 type revisionView struct {
 	memoryFields
-	UpdatedAt wire.Time `json:"updatedAt"`
-	UpdatedBy string    `json:"updatedBy"`
+	UpdatedAt wire.Time `json:"updatedAt" doc:"The time at which this revision was created."`
+	UpdatedBy string    `json:"updatedBy" doc:"The ID of the key or user that created this revision, or local."`
 	Revision  int64     `json:"revision"`
 }
 
 type portableView struct {
-	ID         string    `json:"id"`
-	SubjectID  string    `json:"subjectId"`
-	AgentID    *string   `json:"agentId"`
-	SessionID  *string   `json:"sessionId"`
+	ID         string    `json:"id" doc:"The ID of the memory, which an import keeps."`
+	SubjectID  string    `json:"subjectId" doc:"The ID of the subject that the memory is about."`
+	AgentID    *string   `json:"agentId" doc:"The ID of the agent that the memory belongs to. It is null if there is none."`
+	SessionID  *string   `json:"sessionId" doc:"The ID of the conversation that the memory comes from. It is null if there is none."`
 	CreatedAt  wire.Time `json:"createdAt"`
-	CreatedBy  string    `json:"createdBy"`
-	ImportedBy *string   `json:"importedBy"`
+	CreatedBy  string    `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
+	ImportedBy *string   `json:"importedBy" doc:"The ID of the key or user whose import the memory comes from. It is null if the memory was not imported."`
 	revisionView
 	History []revisionView `json:"history" doc:"The older revisions of the memory, oldest first."`
 }
@@ -98,7 +98,7 @@ func viewOfPortable(p *memory.Portable) *portableView {
 }
 
 type importMemories struct {
-	IdempotencyKey string `header:"Idempotency-Key"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"A key that makes the import safe to retry. Every line must then have an ID."`
 	Stream         io.Reader
 }
 
@@ -179,11 +179,11 @@ func memoryLines(body io.Reader, decoder *endpoint.Decoder[portableMemory]) memo
 
 type importedMemories struct {
 	Body struct {
-		Received  int         `json:"received"`
-		Created   int         `json:"created"`
-		Replaced  int         `json:"replaced"`
+		Received  int         `json:"received" doc:"The number of lines that were read, without blank ones."`
+		Created   int         `json:"created" doc:"The number of lines whose memory is new."`
+		Replaced  int         `json:"replaced" doc:"The number of lines whose memory replaced one with the same ID."`
 		Unchanged int         `json:"unchanged" doc:"The number of memories that existed already and are equal to their line."`
-		Failed    int         `json:"failed"`
+		Failed    int         `json:"failed" doc:"The number of lines that were refused."`
 		Errors    []lineError `json:"errors" doc:"The first 100 errors."`
 		Issues    []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}

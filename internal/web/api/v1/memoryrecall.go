@@ -65,8 +65,8 @@ func degradedParts(embeddings bool) []string {
 // recallFilter is the filter of a recall or a context.
 type recallFilter struct {
 	SubjectID *string    `json:"subjectId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"The ID of the subject. It is required unless the API key is bound to a subject."`
-	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
-	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$"`
+	AgentID   *string    `json:"agentId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Include only memories of this agent."`
+	SessionID *string    `json:"sessionId" pattern:"^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$" doc:"Include only memories of this conversation."`
 	Kinds     []string   `json:"kinds" required:"false" maxItems:"7" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kinds to include. A memory must have one of them."`
 	Tags      []string   `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"The tags to match. All of them must match."`
 	From      *wire.Time `json:"from" doc:"Include only memories at or after this time. The time of a memory is occurredAt or, without it, createdAt."`
@@ -94,8 +94,8 @@ type recallMemories struct {
 
 type recallBody struct {
 	recallFilter
-	Query   string `json:"query" maxBytes:"65536" example:"What does she like to drink?"`
-	Limit   int    `json:"limit" default:"10" minimum:"1" maximum:"200"`
+	Query   string `json:"query" maxBytes:"65536" doc:"The question or message that the memories should answer." example:"What does she like to drink?"`
+	Limit   int    `json:"limit" default:"10" minimum:"1" maximum:"200" doc:"The maximum number of results in the response."`
 	Fill    string `json:"fill" default:"none" enum:"none,recent" doc:"What follows the memories that answer the query until there are limit results: nothing, or pinned memories and then the newest ones."`
 	Explain bool   `json:"explain" required:"false" doc:"Whether the response says what each signal added to the score."`
 }
@@ -108,15 +108,15 @@ func (b *recallBody) query() memory.RecallQuery {
 
 type recalledMemories struct {
 	Body struct {
-		Results  []recallResult `json:"results"`
+		Results  []recallResult `json:"results" doc:"The memories that answer the query, best first. The list is empty if none does."`
 		TookMs   float64        `json:"tookMs" doc:"The duration of the ranking in milliseconds."`
 		Degraded []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
 type recallResult struct {
-	Memory  memoryView `json:"memory"`
-	Score   float64    `json:"score"`
+	Memory  memoryView `json:"memory" doc:"The memory, as it is stored now."`
+	Score   float64    `json:"score" doc:"The score of the memory, which is the sum of what each signal adds. It is 0 for memories that only fill the list."`
 	Rank    int        `json:"rank" doc:"The rank of the memory, starting at 1."`
 	Matched []string   `json:"matched" doc:"The words of the query that the memory contains."`
 	Why     *recallWhy `json:"why,omitempty" doc:"What each signal added to the score. It is present only if explain is true."`
@@ -152,7 +152,7 @@ func viewOfWhy(w *recall.Why) *recallWhy {
 type packContext struct {
 	Body struct {
 		recallFilter
-		Query         *string `json:"query" maxBytes:"65536"`
+		Query         *string `json:"query" maxBytes:"65536" doc:"The question or message that the memories should answer. Without it, the text has only pinned memories and the newest ones."`
 		Limit         *int    `json:"limit" minimum:"1" maximum:"200" doc:"The maximum number of memories. The default is 50."`
 		MaxTokens     *int    `json:"maxTokens" minimum:"1" maximum:"1000000" doc:"The maximum number of tokens in the text, as estimated. The default is 1,000 unless maxCharacters is given."`
 		MaxCharacters *int    `json:"maxCharacters" minimum:"1" maximum:"4000000" doc:"The maximum length of the text in code points."`
@@ -175,21 +175,21 @@ func (in *packContext) query() (memory.ContextQuery, error) {
 
 type packedContext struct {
 	Body struct {
-		Text      string         `json:"text"`
+		Text      string         `json:"text" doc:"The text for the prompt. It is empty if there is no memory to show, or no room for one."`
 		MemoryIDs []string       `json:"memoryIds" doc:"The IDs of the memories in the order in which they appear in the text."`
 		Tokens    int            `json:"tokens" doc:"The estimated number of tokens in the text. The estimate is usually higher than what a model counts."`
-		Parts     contextParts   `json:"parts"`
+		Parts     contextParts   `json:"parts" doc:"The IDs of the memories in the text, by the reason why they are in it."`
 		Cut       []string       `json:"cut" doc:"The IDs of those memories of which the text has only the beginning. GET /memories/{id} returns them whole."`
-		Omitted   contextOmitted `json:"omitted"`
+		Omitted   contextOmitted `json:"omitted" doc:"The numbers of memories that had no room in the text."`
 		Degraded  []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
 // contextParts are the IDs of the memories of a context by the reason why they are in it.
 type contextParts struct {
-	Pinned   []string `json:"pinned"`
+	Pinned   []string `json:"pinned" doc:"The pinned memories."`
 	Recalled []string `json:"recalled" doc:"The memories that answer the query."`
-	Recent   []string `json:"recent"`
+	Recent   []string `json:"recent" doc:"The newest memories, which fill the rest of the text."`
 }
 
 // contextOmitted counts the memories that had no room in a context.

@@ -17,11 +17,13 @@ import (
 // AddSubjects declares the operations on subjects: lists, access logs and erasure.
 func AddSubjects(r *endpoint.Registry, subjects *memory.SubjectReader, eraser *memory.SubjectEraser, cursors *page.Sealer) {
 	list := memoryOperation("listSubjects", "GET", "/subjects", "List subjects, newest first", auth.MemoryRead)
+	list.Description = "A subject is listed as soon as it has a memory, and no longer after it was erased. An API key that is bound to a subject sees only that one."
 	endpoint.Add(r, list, func(ctx context.Context, in *listSubjects) (*subjectList, error) {
 		return in.list(ctx, subjects, cursors)
 	})
 
 	get := memoryOperation("getSubject", "GET", "/subjects/{subjectId}", "Get statistics of a subject", auth.MemoryRead)
+	get.Description = "The response contains numbers and times, and no text of a memory. An unknown or erased subject is 404."
 	endpoint.Add(r, get, func(ctx context.Context, in *namedSubject) (*oneSubject, error) {
 		person, err := subjects.Subject(ctx, auth.From(ctx), in.SubjectID)
 		if err != nil {
@@ -44,20 +46,21 @@ func AddSubjects(r *endpoint.Registry, subjects *memory.SubjectReader, eraser *m
 
 	accesses := memoryOperation("listSubjectAccesses", "GET", "/subjects/{subjectId}/access-log",
 		"List accesses to a subject's memories, newest first", auth.MemoryRead)
+	accesses.Description = "The log says who read or changed which memories, when and from which address. It contains no text of a memory."
 	endpoint.Add(r, accesses, func(ctx context.Context, in *listAccesses) (*accessList, error) {
 		return in.list(ctx, subjects, cursors)
 	})
 }
 
 type namedSubject struct {
-	SubjectID string `path:"subjectId"`
+	SubjectID string `path:"subjectId" doc:"The ID of the subject."`
 }
 
 type listSubjects struct{ pageQuery }
 
 type subjectView struct {
-	SubjectID string     `json:"subjectId"`
-	Memories  int64      `json:"memories"`
+	SubjectID string     `json:"subjectId" doc:"The ID of the subject, as the client chose it."`
+	Memories  int64      `json:"memories" doc:"The number of the subject's memories."`
 	Bytes     int64      `json:"bytes" doc:"The number of bytes of the texts of the subject's memories."`
 	FirstAt   *wire.Time `json:"firstAt" doc:"The earliest time of a memory, which is its occurredAt or, without it, its createdAt."`
 	LastAt    *wire.Time `json:"lastAt" doc:"The latest time of a memory, which is its occurredAt or, without it, its createdAt."`
@@ -106,9 +109,9 @@ type receiptAnswer struct {
 }
 
 type receiptView struct {
-	ReceiptID        string    `json:"receiptId" example:"rcp_01kakakakafkhvayayayayayay"`
+	ReceiptID        string    `json:"receiptId" doc:"The ID of the receipt, which also is in the event subject.erased." example:"rcp_01kakakakafkhvayayayayayay"`
 	Memories         int64     `json:"memories" doc:"The number of memories that were erased."`
-	ErasedAt         wire.Time `json:"erasedAt"`
+	ErasedAt         wire.Time `json:"erasedAt" doc:"The time at which the subject was erased."`
 	LiveKeyDestroyed bool      `json:"liveKeyDestroyed" doc:"Whether the data key was destroyed on this instance."`
 	KeyBackupsBefore wire.Time `json:"keyBackupsBefore" doc:"The time before which backups of keys still contain the destroyed key. With such a backup, older backups of data remain readable."`
 	Signature        string    `json:"signature" doc:"A compact JWS (EdDSA) over the other fields and the ID of the workspace, signed by a key in /.well-known/jwks.json."`
@@ -122,19 +125,19 @@ func viewOfReceipt(r *memory.Receipt) receiptView {
 }
 
 type listAccesses struct {
-	SubjectID string `path:"subjectId"`
+	SubjectID string `path:"subjectId" doc:"The ID of the subject."`
 	pageQuery
 }
 
 type accessView struct {
-	ID        string    `json:"id" example:"aud_01kakakakafkhvayayayayayay"`
-	At        wire.Time `json:"at"`
-	Action    string    `json:"action" example:"memory.recalled"`
+	ID        string    `json:"id" doc:"The ID of the entry." example:"aud_01kakakakafkhvayayayayayay"`
+	At        wire.Time `json:"at" doc:"The time of the access."`
+	Action    string    `json:"action" doc:"The action, such as memory.read, memory.recalled or memory.created." example:"memory.recalled"`
 	Actor     *string   `json:"actor" doc:"The ID of the key or user, or local."`
-	Outcome   string    `json:"outcome" enum:"done,refused,failed"`
+	Outcome   string    `json:"outcome" enum:"done,refused,failed" doc:"Whether the action was done, was refused, or failed."`
 	MemoryIDs []string  `json:"memoryIds" doc:"The IDs of the memories that were read or changed."`
 	Count     int64     `json:"count" doc:"The number of memories that were read or changed, even if memoryIds does not list all of them."`
-	RequestID *string   `json:"requestId"`
+	RequestID *string   `json:"requestId" doc:"The ID of the request, as in X-Request-Id. It is null if the action has no request."`
 	Address   *string   `json:"address" doc:"The IP address of the client."`
 }
 

@@ -18,10 +18,13 @@ func AddProfile(r *endpoint.Registry, logins *account.LoginService) {
 			Credentials: endpoint.Bearer, Status: 200, Errors: errors,
 		}
 	}
-	endpoint.Add(r, op("getProfile", "GET", "Get the profile of the signed-in user"), func(ctx context.Context, _ *struct{}) (*profileAnswer, error) {
+	get := op("getProfile", "GET", "Get the profile of the signed-in user")
+	get.Description = "The profile has the user's role and scopes as they are now, also if they have changed since the sign-in."
+	endpoint.Add(r, get, func(ctx context.Context, _ *struct{}) (*profileAnswer, error) {
 		return answerProfile(logins.Profile(ctx, auth.From(ctx)))
 	})
 	change := op("changeProfile", "PATCH", "Change the profile of the signed-in user", problem.CodeRevisionMismatch)
+	change.Description = "Users can change only their display name. Admins change roles, and changePassword the password."
 	endpoint.Add(r, change, func(ctx context.Context, in *changeProfile) (*profileAnswer, error) {
 		if !in.Body.Name.Set {
 			return answerProfile(logins.Profile(ctx, auth.From(ctx)))
@@ -43,21 +46,21 @@ type profileAnswer struct {
 }
 
 type profileView struct {
-	ID          string           `json:"id" example:"usr_01kakakakafkhvayayayayayay"`
-	Email       string           `json:"email" example:"ada@example.org"`
-	Name        *string          `json:"name"`
-	Role        string           `json:"role" enum:"viewer,member,developer,admin"`
+	ID          string           `json:"id" doc:"The ID of the user." example:"usr_01kakakakafkhvayayayayayay"`
+	Email       string           `json:"email" doc:"The email address with which the user signs in, in lower case." example:"ada@example.org"`
+	Name        *string          `json:"name" doc:"The display name of the user. It is null if there is none."`
+	Role        string           `json:"role" enum:"viewer,member,developer,admin" doc:"The role of the user, which sets the scopes."`
 	Scopes      []string         `json:"scopes" doc:"The scopes of the user's role."`
-	Workspace   profileWorkspace `json:"workspace"`
+	Workspace   profileWorkspace `json:"workspace" doc:"The workspace that the user belongs to."`
 	CreatedAt   wire.Time        `json:"createdAt"`
-	LastLoginAt *wire.Time       `json:"lastLoginAt"`
+	LastLoginAt *wire.Time       `json:"lastLoginAt" doc:"The time of the last sign-in. It is null if there was none."`
 	Revision    int64            `json:"revision"`
 }
 
 type profileWorkspace struct {
-	ID   string `json:"id" example:"wsp_01kakakakafkhvayayayayayay"`
-	Name string `json:"name"`
-	Tier string `json:"tier"`
+	ID   string `json:"id" doc:"The ID of the workspace." example:"wsp_01kakakakafkhvayayayayayay"`
+	Name string `json:"name" doc:"The display name of the workspace."`
+	Tier string `json:"tier" doc:"The name of the workspace's tier, which sets its limits."`
 }
 
 func viewOfProfile(p *account.Profile) profileView {

@@ -87,13 +87,13 @@ const searchSyntax = "A document matches if it contains any of the words in `q`,
 
 type searchQuery struct {
 	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The query." example:"opening hours"`
-	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100"`
+	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
 	Cursor     string   `query:"cursor"`
-	Collection string   `query:"collection"`
+	Collection string   `query:"collection" doc:"Search only documents of this collection."`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
-	Highlight  bool     `query:"highlight" default:"true"`
-	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
+	Highlight  bool     `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: the best match first, or by updatedAt with the oldest first, or with - the newest first."`
 	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
 	Facets     string   `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
@@ -102,13 +102,13 @@ type searchQuery struct {
 type searchBody struct {
 	Body struct {
 		Q          string   `json:"q" maxLength:"1024" doc:"The query." example:"opening hours"`
-		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100"`
-		Cursor     *string  `json:"cursor"`
-		Collection *string  `json:"collection"`
+		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
+		Cursor     *string  `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
+		Collection *string  `json:"collection" doc:"Search only documents of this collection."`
 		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
 		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
-		Highlight  bool     `json:"highlight" default:"true"`
-		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt"`
+		Highlight  bool     `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: the best match first, or by updatedAt with the oldest first, or with - the newest first."`
 		Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
 		Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
 		Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
@@ -142,39 +142,39 @@ func (in *searchBody) refuseEmpty() error {
 
 type searchAnswer struct {
 	Body struct {
-		Query         string                  `json:"query"`
-		Total         int64                   `json:"total"`
-		TotalRelation string                  `json:"totalRelation" enum:"eq,gte"`
-		TookMs        float64                 `json:"tookMs"`
-		Results       []searchResult          `json:"results"`
-		Facets        map[string][]facetCount `json:"facets"`
+		Query         string                  `json:"query" doc:"The query as it was sent."`
+		Total         int64                   `json:"total" doc:"The number of documents that match, on all pages together."`
+		TotalRelation string                  `json:"totalRelation" enum:"eq,gte" doc:"Whether total is exact, which is eq, or a lower bound, which is gte."`
+		TookMs        float64                 `json:"tookMs" doc:"The duration of the search in milliseconds, with a fraction."`
+		Results       []searchResult          `json:"results" doc:"The documents of this page. The list is empty if nothing matches."`
+		Facets        map[string][]facetCount `json:"facets" doc:"The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty."`
 		Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has."`
 		NextCursor    *string                 `json:"nextCursor"`
 	}
 }
 
 type searchResult struct {
-	ID         string            `json:"id"`
-	Collection string            `json:"collection"`
-	Title      string            `json:"title"`
+	ID         string            `json:"id" doc:"The ID of the document."`
+	Collection string            `json:"collection" doc:"The collection that the document belongs to."`
+	Title      string            `json:"title" doc:"The title of the document. It is empty if the document has none."`
 	Snippet    string            `json:"snippet" doc:"The plain text around the best match."`
-	Highlights []searchHighlight `json:"highlights"`
-	Score      float64           `json:"score"`
-	URL        *string           `json:"url"`
-	Tags       []string          `json:"tags"`
-	Metadata   wire.Metadata     `json:"metadata"`
+	Highlights []searchHighlight `json:"highlights" doc:"The places of words of the query in snippet and title. The list is empty if highlight is false."`
+	Score      float64           `json:"score" doc:"The score of the match. It is higher for better matches, and comparable only within one response."`
+	URL        *string           `json:"url" doc:"The URL of the original. It is null if none was stored."`
+	Tags       []string          `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
+	Metadata   wire.Metadata     `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
 	UpdatedAt  wire.Time         `json:"updatedAt"`
 }
 
 type searchHighlight struct {
-	Field string `json:"field" enum:"snippet,title"`
+	Field string `json:"field" enum:"snippet,title" doc:"The field of the result that the offsets point into."`
 	Start int    `json:"start" doc:"The start of the highlight, in code points."`
-	End   int    `json:"end"`
+	End   int    `json:"end" doc:"The end of the highlight, in code points. The code point at this offset is no longer part of it."`
 }
 
 type facetCount struct {
 	Value string `json:"value" doc:"A collection, a tag, or a value of a metadata entry as a text."`
-	Count int64  `json:"count"`
+	Count int64  `json:"count" doc:"The number of matching documents with this value."`
 }
 
 func runSearch(ctx context.Context, s *search.Service, request search.Request) (*searchAnswer, error) {

@@ -63,10 +63,10 @@ type jwksAnswer struct {
 }
 
 type jwkView struct {
-	KeyType   string `json:"kty" enum:"OKP"`
-	Curve     string `json:"crv" enum:"Ed25519"`
+	KeyType   string `json:"kty" enum:"OKP" doc:"The family of the key, which is always OKP (RFC 8037)."`
+	Curve     string `json:"crv" enum:"Ed25519" doc:"The curve of the key, which is always Ed25519."`
 	X         string `json:"x" doc:"The public key in base64url."`
-	ID        string `json:"kid"`
-	Use       string `json:"use" enum:"sig"`
-	Algorithm string `json:"alg" enum:"EdDSA"`
+	ID        string `json:"kid" doc:"The ID of the key, which the header of a token or a receipt names."`
+	Use       string `json:"use" enum:"sig" doc:"The use of the key, which is always to verify signatures."`
+	Algorithm string `json:"alg" enum:"EdDSA" doc:"The algorithm of the signatures, which is always EdDSA."`
 }

@@ -75,13 +75,13 @@ type verifiedAPIKey struct {
 }
 
 type verificationView struct {
-	Valid       bool           `json:"valid"`
-	Code        string         `json:"code" enum:"VALID,INVALID,EXPIRED,REVOKED,DISABLED,INSUFFICIENT_SCOPE,IP_NOT_ALLOWED,RATE_LIMITED,QUOTA_EXCEEDED"`
-	KeyID       *string        `json:"keyId"`
-	WorkspaceID *string        `json:"workspaceId"`
-	Name        *string        `json:"name"`
-	Scopes      []string       `json:"scopes"`
-	Metadata    *wire.Metadata `json:"metadata"`
+	Valid       bool           `json:"valid" doc:"Whether the key can be used for this request. It is true only if code is VALID."`
+	Code        string         `json:"code" enum:"VALID,INVALID,EXPIRED,REVOKED,DISABLED,INSUFFICIENT_SCOPE,IP_NOT_ALLOWED,RATE_LIMITED,QUOTA_EXCEEDED" doc:"The result: VALID, or the reason why the key was refused."`
+	KeyID       *string        `json:"keyId" doc:"The ID of the key. It is null if code is INVALID."`
+	WorkspaceID *string        `json:"workspaceId" doc:"The ID of the key's workspace. It is null if code is INVALID."`
+	Name        *string        `json:"name" doc:"The display name of the key. It is null if code is INVALID."`
+	Scopes      []string       `json:"scopes" doc:"The scopes of the key. The list is empty if code is INVALID."`
+	Metadata    *wire.Metadata `json:"metadata" doc:"The metadata of the key. It is null if code is INVALID."`
 	RateLimit   *budgetView    `json:"rateLimit" doc:"The rate limit of the key or of the workspace, whichever has less left. It is null if the key cannot be used."`
 	Quota       *budgetPair    `json:"quota" doc:"The quotas of the key or of the workspace, whichever have less left. It is null if the key cannot be used."`
 }

@@ -23,6 +23,7 @@ type Versions struct {
 func AddVersions(r *endpoint.Registry, v *Versions) {
 	endpoint.Add(r, endpoint.Operation{
 		ID: "listVersions", Method: "GET", Path: "/api/versions", Tag: "versions", Summary: "List the versions of the API",
+		Description: "The operation needs no credential, so that clients with an outdated one can find out what to migrate to.",
 		Credentials: endpoint.NoCredential, Status: 200,
 	}, func(context.Context, *struct{}) (*versionList, error) {
 		now, snapshot := v.Now(), v.Registry.Snapshot()
@@ -36,18 +37,18 @@ func AddVersions(r *endpoint.Registry, v *Versions) {
 
 type versionList struct {
 	Body struct {
-		Items []versionView `json:"items"`
+		Items []versionView `json:"items" doc:"The versions of the API, oldest first."`
 	}
 }
 
 type versionView struct {
-	Version            string     `json:"version" example:"1"`
-	State              string     `json:"state" enum:"active,deprecated,sunset,retired"`
-	Since              wire.Time  `json:"since"`
-	AnnouncedAt        *wire.Time `json:"announcedAt" doc:"The time at which the end of the version was announced."`
-	SunsetAt           *wire.Time `json:"sunsetAt" doc:"The time from which requests are refused with 410."`
-	ReplacementVersion *string    `json:"replacementVersion" doc:"The oldest later version that is still available."`
-	MigrationGuideURL  *string    `json:"migrationGuideUrl"`
+	Version            string     `json:"version" doc:"The number of the version, as in paths and in X-API-Version." example:"1"`
+	State              string     `json:"state" enum:"active,deprecated,sunset,retired" doc:"The state of the version. A deprecated version still works, a sunset one is refused with 410, and a retired one no longer exists."`
+	Since              wire.Time  `json:"since" doc:"The time at which the version was released."`
+	AnnouncedAt        *wire.Time `json:"announcedAt" doc:"The time at which the end of the version was announced. It is null until then."`
+	SunsetAt           *wire.Time `json:"sunsetAt" doc:"The time from which requests are refused with 410. It is null until the end of the version is announced."`
+	ReplacementVersion *string    `json:"replacementVersion" doc:"The oldest later version that is still available. It is null if there is none, and until the end of the version is announced."`
+	MigrationGuideURL  *string    `json:"migrationGuideUrl" doc:"The URL of the guide from this version to the next. It is null until the end of the version is announced."`
 }
 
 func (v *Versions) view(s *lifecycle.Snapshot, version *lifecycle.Version, now time.Time) versionView {

@@ -44,7 +44,9 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 		}, nil
 	})
 
-	endpoint.Add(r, op("listWebhooks", "GET", "", "List webhooks, newest first"),
+	list := op("listWebhooks", "GET", "", "List webhooks, newest first")
+	list.Description = "The list contains the webhooks of the caller's workspace, also disabled ones. A workspace can have ten."
+	endpoint.Add(r, list,
 		func(ctx context.Context, in *listWebhooks) (*webhookList, error) {
 			scope := page.Scope(auth.From(ctx).WorkspaceID, "listWebhooks")
 			found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]*event.Record, error) {
@@ -62,10 +64,11 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 			return out, nil
 		})
 
-	endpoint.Add(r, op("getWebhook", "GET", "/{id}", "Get a webhook", problem.CodeNotFound),
-		func(ctx context.Context, in *namedWebhook) (*oneWebhook, error) {
-			return answerWebhook(hooks.Webhook(ctx, auth.From(ctx), in.ID))
-		})
+	get := op("getWebhook", "GET", "/{id}", "Get a webhook", problem.CodeNotFound)
+	get.Description = "The response has the first characters of the webhook's secrets, never a whole secret."
+	endpoint.Add(r, get, func(ctx context.Context, in *namedWebhook) (*oneWebhook, error) {
+		return answerWebhook(hooks.Webhook(ctx, auth.From(ctx), in.ID))
+	})
 
 	change := op("changeWebhook", "PATCH", "/{id}", "Change a webhook", problem.CodeNotFound, problem.CodeRevisionMismatch)
 	change.Description = "Fields that are omitted do not change. A webhook that is enabled again also gets what was pending when it was disabled."
@@ -74,6 +77,7 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 	})
 
 	remove := op("deleteWebhook", "DELETE", "/{id}", "Delete a webhook and its deliveries", problem.CodeNotFound, problem.CodeRevisionMismatch)
+	remove.Description = "Pending deliveries are dropped. To keep the webhook and its deliveries, disable it instead."
 	remove.Status = 204
 	endpoint.Add(r, remove, func(ctx context.Context, in *deleteWebhook) (*struct{}, error) {
 		if err := hooks.Delete(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions()); err != nil {
@@ -110,20 +114,21 @@ func AddWebhooks(r *endpoint.Registry, hooks *event.Service, cursors *page.Seale
 		return &oneDelivery{Location: location(in.ID) + "/deliveries/" + d.ID, Body: viewOfDelivery(d)}, nil
 	})
 
-	list := op("listWebhookDeliveries", "GET", "/{id}/deliveries", "List the deliveries of a webhook, newest first", problem.CodeNotFound)
-	list.Description = "Deliveries are kept for 30 days, unless the setting webhooks.logDays says otherwise."
-	endpoint.Add(r, list, func(ctx context.Context, in *listDeliveries) (*deliveryList, error) {
+	deliveries := op("listWebhookDeliveries", "GET", "/{id}/deliveries", "List the deliveries of a webhook, newest first", problem.CodeNotFound)
+	deliveries.Description = "Deliveries are kept for 30 days, unless the setting webhooks.logDays says otherwise."
+	endpoint.Add(r, deliveries, func(ctx context.Context, in *listDeliveries) (*deliveryList, error) {
 		return in.list(ctx, hooks, cursors)
 	})
 
-	endpoint.Add(r, op("getWebhookDelivery", "GET", "/{id}/deliveries/{deliveryId}", "Get a delivery of a webhook", problem.CodeNotFound),
-		func(ctx context.Context, in *namedDelivery) (*oneDelivery, error) {
-			d, err := hooks.Delivery(ctx, auth.From(ctx), in.ID, in.DeliveryID)
-			if err != nil {
-				return nil, err
-			}
-			return &oneDelivery{Body: viewOfDelivery(d)}, nil
-		})
+	delivery := op("getWebhookDelivery", "GET", "/{id}/deliveries/{deliveryId}", "Get a delivery of a webhook", problem.CodeNotFound)
+	delivery.Description = "The response contains the body that was sent, and the newest attempts with their results."
+	endpoint.Add(r, delivery, func(ctx context.Context, in *namedDelivery) (*oneDelivery, error) {
+		d, err := hooks.Delivery(ctx, auth.From(ctx), in.ID, in.DeliveryID)
+		if err != nil {
+			return nil, err
+		}
+		return &oneDelivery{Body: viewOfDelivery(d)}, nil
+	})
 
 	replay := op("replayWebhookDelivery", "POST", "/{id}/deliveries/{deliveryId}/replay", "Send a delivery of a webhook again",
 		problem.CodeNotFound, problem.CodeConflict)
@@ -159,10 +164,10 @@ func typesOf(names []string) []event.Type {
 }
 
 type changeWebhook struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the webhook."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		URL         wire.Optional[string]   `json:"url" nullable:"false" maxLength:"2048"`
+		URL         wire.Optional[string]   `json:"url" nullable:"false" maxLength:"2048" doc:"The http or https URL to which events are sent from now on."`
 		Events      wire.Optional[[]string] `json:"events" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased" doc:"The events to deliver. null means all."`
 		Description wire.Optional[string]   `json:"description" maxLength:"256" doc:"A description for people. null removes it."`
 		Disabled    wire.Optional[bool]     `json:"disabled" nullable:"false" doc:"Whether nothing is delivered. Events that happen meanwhile are not recorded for the webhook."`
@@ -182,7 +187,7 @@ func (in *changeWebhook) change() event.Change {
 }
 
 type rotateWebhook struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the webhook."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    *struct {
 		GraceSeconds *int64 `json:"graceSeconds" minimum:"0" maximum:"2592000" doc:"The number of seconds for which deliveries are also signed with the previous secret. The default is one day." example:"86400"`
@@ -203,24 +208,24 @@ func (in *rotateWebhook) rotation() event.Rotation {
 }
 
 type namedWebhook struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The ID of the webhook."`
 }
 
 type deleteWebhook struct {
-	ID      string           `path:"id"`
+	ID      string           `path:"id" doc:"The ID of the webhook."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 }
 
 type listWebhooks struct{ pageQuery }
 
 type namedDelivery struct {
-	ID         string `path:"id"`
-	DeliveryID string `path:"deliveryId"`
+	ID         string `path:"id" doc:"The ID of the webhook."`
+	DeliveryID string `path:"deliveryId" doc:"The ID of the delivery."`
 }
 
 type listDeliveries struct {
-	ID      string `path:"id"`
-	State   string `query:"state" enum:"pending,delivered,failed"`
+	ID      string `path:"id" doc:"The ID of the webhook."`
+	State   string `query:"state" enum:"pending,delivered,failed" doc:"List only deliveries in this state."`
 	Event   string `query:"event" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased,webhook.ping" doc:"List only deliveries of this event."`
 	EventID string `query:"eventId" maxLength:"64" doc:"List only deliveries of the event with this ID."`
 	pageQuery
@@ -268,18 +273,18 @@ type webhookList struct {
 }
 
 type webhookView struct {
-	ID             string              `json:"id" example:"whk_01kakakakafkhvayayayayayay"`
-	URL            string              `json:"url"`
+	ID             string              `json:"id" doc:"The ID of the webhook." example:"whk_01kakakakafkhvayayayayayay"`
+	URL            string              `json:"url" doc:"The URL to which events are sent."`
 	Events         []string            `json:"events" doc:"The events that are delivered."`
-	Description    string              `json:"description"`
-	Disabled       bool                `json:"disabled"`
-	DisabledAt     *wire.Time          `json:"disabledAt"`
+	Description    string              `json:"description" doc:"The description for people. It is empty if there is none."`
+	Disabled       bool                `json:"disabled" doc:"Whether nothing is delivered."`
+	DisabledAt     *wire.Time          `json:"disabledAt" doc:"The time at which the webhook was disabled. It is null if the webhook is not disabled."`
 	DisabledReason *string             `json:"disabledReason" enum:"requested,failing,gone,overloaded" doc:"Why nothing is delivered: it was requested, nothing could be delivered for three days, the receiver answered 410, or too many deliveries waited."`
 	FailingSince   *wire.Time          `json:"failingSince" doc:"The first failure after the last delivery that succeeded."`
 	LastSuccessAt  *wire.Time          `json:"lastSuccessAt" doc:"The time of the last delivery that succeeded, to the minute."`
 	Secrets        []webhookSecretView `json:"secrets" doc:"The secrets that sign deliveries, newest first."`
 	CreatedAt      wire.Time           `json:"createdAt"`
-	CreatedBy      string              `json:"createdBy"`
+	CreatedBy      string              `json:"createdBy" doc:"The ID of the key or user that created the webhook, or local."`
 	UpdatedAt      wire.Time           `json:"updatedAt"`
 	Revision       int64               `json:"revision"`
 }
@@ -287,7 +292,7 @@ type webhookView struct {
 type webhookSecretView struct {
 	Hint       string     `json:"hint" doc:"The first characters of the secret." example:"whsec_C2FV"`
 	CreatedAt  wire.Time  `json:"createdAt"`
-	ValidUntil *wire.Time `json:"validUntil"`
+	ValidUntil *wire.Time `json:"validUntil" doc:"The time at which the secret signs no more, because a newer one replaces it. It is null for the newest secret."`
 }
 
 func answerWebhook(w *event.Record, err error) (*oneWebhook, error) {
@@ -329,23 +334,23 @@ type deliveryList struct {
 }
 
 type deliveryView struct {
-	ID            string        `json:"id" example:"dlv_01kakakakafkhvayayayayayay"`
-	WebhookID     string        `json:"webhookId"`
+	ID            string        `json:"id" doc:"The ID of the delivery." example:"dlv_01kakakakafkhvayayayayayay"`
+	WebhookID     string        `json:"webhookId" doc:"The ID of the webhook that the event is delivered to."`
 	EventID       string        `json:"eventId" doc:"The ID of the event, which is the same for all webhooks and in the header webhook-id."`
-	Event         string        `json:"event" example:"api_key.expiring"`
-	State         string        `json:"state" enum:"pending,delivered,failed"`
+	Event         string        `json:"event" doc:"The type of the event." example:"api_key.expiring"`
+	State         string        `json:"state" enum:"pending,delivered,failed" doc:"The state of the delivery. It is pending until an attempt succeeds or the last one has failed."`
 	Payload       string        `json:"payload" doc:"The body of the requests, byte by byte."`
 	CreatedAt     wire.Time     `json:"createdAt"`
 	NextAttemptAt *wire.Time    `json:"nextAttemptAt" doc:"The time of the next attempt, while the delivery is pending."`
-	FinishedAt    *wire.Time    `json:"finishedAt"`
+	FinishedAt    *wire.Time    `json:"finishedAt" doc:"The time at which the delivery succeeded or failed. It is null while it is pending."`
 	Attempts      []attemptView `json:"attempts" doc:"The newest twenty attempts, oldest first."`
 }
 
 type attemptView struct {
-	At     wire.Time `json:"at"`
+	At     wire.Time `json:"at" doc:"The time at which the attempt began."`
 	Status *int      `json:"status" doc:"The status of the response. It is null if there was none."`
 	Error  *string   `json:"error" enum:"connection_failed,timeout,bad_status,redirect" doc:"Why the attempt failed. connection_failed also means that the address is not on the public internet."`
-	Ms     float64   `json:"ms"`
+	Ms     float64   `json:"ms" doc:"The duration of the attempt in milliseconds."`
 }
 
 func viewOfDelivery(d *event.Delivery) deliveryView {
