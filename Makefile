@@ -100,8 +100,9 @@ module:
 	@$(GO) run ./deploy/module
 
 # Everything that a release offers, in OUT; see docs/release.md. The version is the tag of this commit, or VERSION=0.1.0.
-# SIGN_KEY=FILE signs the checksums. PLATFORMS=linux/amd64 builds less.
+# SIGN_KEY=FILE signs the checksums. SECURITY_CONTACT=ADDRESS is where vulnerabilities are reported. PLATFORMS=linux/amd64 builds
+# less.
 OUT ?= dist
 release: vectors
 	$(GO) run -C tools/release . -out '$(abspath $(OUT))' -sign-key '$(if $(SIGN_KEY),$(abspath $(SIGN_KEY)))' \
-		-platforms '$(PLATFORMS)' -version '$(if $(filter command line environment,$(origin VERSION)),$(VERSION))'
+		-security-contact '$(SECURITY_CONTACT)' -platforms '$(PLATFORMS)' -version '$(if $(filter command line environment,$(origin VERSION)),$(VERSION))'

@@ -34,6 +34,17 @@ func TestAReleaseStarts(t *testing.T) {
 			t.Fatalf("install.sh: %v\n%s", err, said)
 		}
 		starts(t, filepath.Join(bin, "keepsake"))
+
+		texts := t.TempDir()
+		unpack(t, artefact(".tar.gz"), texts)
+		for name, want := range map[string]string{
+			"SECURITY.md": "<security@example.org>", "CONTRIBUTING.md": "<security@example.org>", "man/keepsake-serve.1": `"keepsake 0.1.0"`,
+			"completions/keepsake.bash": "__complete", "completions/keepsake.fish": "__complete", "completions/_keepsake": "__complete",
+		} {
+			if text := read(t, filepath.Join(texts, name)); !strings.Contains(text, want) {
+				t.Errorf("%s does not contain %q:\n%.400s", name, want, text)
+			}
+		}
 	})
 	t.Run("deb", func(t *testing.T) {
 		t.Parallel()
@@ -87,7 +98,7 @@ func releaseHere(t *testing.T) string {
 		{"git", "add", "-A"},
 		{"git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "a release"},
 		{"git", "tag", "v0.1.0"},
-		{"make", "release", "PLATFORMS=linux/" + runtime.GOARCH, "OUT=" + out},
+		{"make", "release", "PLATFORMS=linux/" + runtime.GOARCH, "OUT=" + out, "SECURITY_CONTACT=security@example.org"},
 	} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = source

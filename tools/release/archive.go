@@ -106,6 +106,9 @@ func (r *release) archive(p program) error {
 	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
 		sources[name] = filepath.Join(r.root, name)
 	}
+	for _, name := range contactTexts {
+		sources[name] = filepath.Join(r.help, name)
+	}
 	pages, err := r.manualPages()
 	if err != nil {
 		return err

@@ -35,7 +35,8 @@ type release struct {
 	at      time.Time // of the commit; every file of the release has it
 	root    string    // of the checkout
 	out     string
-	help    string // with the folders man and completions
+	help    string // folder with the folders man and completions, and with contactTexts
+	contact string // to whom vulnerabilities are reported; can be empty
 }
 
 func main() {
@@ -52,12 +53,16 @@ func run(args []string, dir string) error {
 	version := set.String("version", "", "`version` such as 0.1.0; without it, the tag of the commit")
 	out := set.String("out", "dist", "`folder` to create")
 	key := set.String("sign-key", "", "`file` with the secret key of minisign; MINISIGN_PASSWORD is its password")
+	contact := set.String("security-contact", "", "`address` for reports of vulnerabilities: of e-mail, or of https")
 	only := set.String("platforms", "", "`list` such as linux/amd64; without it, all")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	if set.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", set.Arg(0))
+	}
+	if err := checkContact(*contact); err != nil {
+		return err
 	}
 	chosen, err := choose(*only)
 	if err != nil {
@@ -66,7 +71,7 @@ func run(args []string, dir string) error {
 	if _, err := os.Lstat(*out); err == nil {
 		return fmt.Errorf("%s already exists; remove it, or choose another folder with OUT=FOLDER", *out)
 	}
-	r := release{}
+	r := release{contact: *contact}
 	if r.root, err = command(dir, nil, "git", "rev-parse", "--show-toplevel"); err != nil {
 		return errors.New("a release is built from a checkout of Git, and this folder is in none that Git can read")
 	}
@@ -99,13 +104,16 @@ func run(args []string, dir string) error {
 	if err := os.Rename(r.out, *out); err != nil {
 		return err
 	}
-	return list(*out, sign != nil)
+	return list(*out, sign != nil, r.contact != "")
 }
 
 // make writes all files of the release into r.out.
 func (r *release) make(chosen []platform, work string, sign func([]byte) []byte) error {
 	if err := r.writeHelp(filepath.Join(work, "help")); err != nil {
 		return fmt.Errorf("manual pages and completions: %w", err)
+	}
+	if err := r.writeContact(); err != nil {
+		return err
 	}
 	var images []program
 	for _, p := range chosen {
@@ -205,7 +213,7 @@ func command(dir string, env []string, name string, args ...string) (string, err
 	return strings.TrimSpace(string(out)), nil
 }
 
-func list(out string, signed bool) error {
+func list(out string, signed, contact bool) error {
 	files, err := os.ReadDir(out)
 	if err != nil {
 		return err
@@ -215,6 +223,9 @@ func list(out string, signed bool) error {
 	}
 	if !signed {
 		fmt.Fprintln(os.Stderr, "release: checksums.txt is not signed; give SIGN_KEY=FILE, the secret key of minisign, to sign it")
+	}
+	if !contact {
+		fmt.Fprintln(os.Stderr, "release: SECURITY.md names no address for reports of vulnerabilities; give SECURITY_CONTACT=ADDRESS")
 	}
 	return nil
 }

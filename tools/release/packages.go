@@ -69,6 +69,7 @@ func (r *release) packageInfo(p program, unit, kind string) (*nfpm.Info, error) 
 		{filepath.Join(r.root, "deploy/keepsake.socket"), "/usr/lib/systemd/system/keepsake.socket", 0o644},
 		{filepath.Join(r.root, "LICENSE"), "/usr/share/doc/keepsake/LICENSE", 0o644},
 		{p.notices, "/usr/share/doc/keepsake/NOTICES", 0o644},
+		{filepath.Join(r.help, "SECURITY.md"), "/usr/share/doc/keepsake/SECURITY.md", 0o644},
 		{completion("bash"), "/usr/share/bash-completion/completions/keepsake", 0o644},
 		{completion("fish"), "/usr/share/fish/vendor_completions.d/keepsake.fish", 0o644},
 		{completion("zsh"), "/usr/share/zsh/" + zshFolders[kind] + "/_keepsake", 0o644},

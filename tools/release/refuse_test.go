@@ -80,6 +80,7 @@ func TestAReleaseIsRefused(t *testing.T) {
 	}{
 		"not defined: -colour":       {clean, []string{"-colour"}},
 		`unknown argument "now"`:     {clean, []string{"now"}},
+		"SECURITY_CONTACT":           {clean, []string{"-security-contact", "us"}},
 		"is not a list of platforms": {tagged, []string{"-platforms", "linux/386"}},
 		"already exists":             {tagged, []string{"-out", parent}},
 		"a checkout of Git":          {t.TempDir(), []string{"-version", "0.1.0"}},

@@ -35,6 +35,9 @@ func packed(t *testing.T) (release, program) {
 		}
 	}
 	r := release{version: "0.1.0", help: help, at: time.Unix(1_700_000_000, 0).UTC(), root: root, out: t.TempDir()}
+	if err := r.writeContact(); err != nil {
+		t.Fatal(err)
+	}
 	return r, program{platform: platform{"linux", "amd64"}, binary: binary, notices: notices}
 }
 
