@@ -19,7 +19,7 @@ import (
 // TestTheImageIsValid reads the layout of an image for two platforms and checks every digest and size in it.
 func TestTheImageIsValid(t *testing.T) {
 	t.Parallel()
-	r, p := packed(t)
+	r, p := packed(t, []byte("program"))
 	other := p
 	other.arch = "arm64"
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestTheImageIsValid(t *testing.T) {
 // TestTheImageIsThatOfTheDockerfile compares every line of the Dockerfile's last stage with the image of a release.
 func TestTheImageIsThatOfTheDockerfile(t *testing.T) {
 	t.Parallel()
-	r, p := packed(t)
+	r, p := packed(t, []byte("program"))
 	image, err := r.imageOf(p)
 	if err != nil {
 		t.Fatal(err)

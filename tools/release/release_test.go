@@ -7,20 +7,16 @@ import (
 	"time"
 )
 
-// packed returns a release into a new folder, and a program for it, which is that of the test.
-func packed(t *testing.T) (release, program) {
+// packed returns a release into a new folder, and a program for it.
+func packed(t *testing.T, content []byte) (release, program) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	binary, notices := filepath.Join(dir, "keepsake"), filepath.Join(dir, "NOTICES")
-	for path, content := range map[string][]byte{binary: readFile(t, self), notices: []byte("licenses")} {
+	for path, content := range map[string][]byte{binary: content, notices: []byte("licenses")} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -44,9 +40,13 @@ func packed(t *testing.T) (release, program) {
 // TestPackagingGivesTheSameBytes packs one program twice, in two folders, and compares the checksums.
 func TestPackagingGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
+	self, err := os.Executable() // the bill of materials is that of a program of Go
+	if err != nil {
+		t.Fatal(err)
+	}
 	var sums [2]string
 	for i := range sums {
-		r, p := packed(t)
+		r, p := packed(t, readFile(t, self))
 		if err := r.pack(p); err != nil {
 			t.Fatal(err)
 		}
