@@ -23,8 +23,8 @@ type errorDetails struct {
 	Field         string        `json:"field,omitempty" doc:"The parameter or field with the problem, such as rateLimit.requestsPerMinute or items[3].text."`
 	Issue         problem.Issue `json:"issue,omitempty" doc:"The kind of problem with the field." enum:"required,unknown,duplicate,type,format,too_short,too_long,too_small,too_large,not_allowed,unsupported,reused,conflict,expired,invalid"`
 	RequiredScope string        `json:"requiredScope,omitempty" doc:"The scope that the credential lacks."`
-	Limit         string        `json:"limit,omitempty" doc:"The limit of the tier that is reached."`
-	Policy        string        `json:"policy,omitempty" doc:"The limit or quota that is used up."`
+	Limit         string        `json:"limit,omitempty" doc:"The limit of the tier that is reached, such as documents or storage."`
+	Policy        string        `json:"policy,omitempty" doc:"The limit or quota that is used up, such as tier_minute or daily_quota."`
 }
 
 type rateLimitBody struct {
@@ -32,7 +32,7 @@ type rateLimitBody struct {
 	Message     string        `json:"message"`
 	Remaining   int64         `json:"remaining" doc:"The number of requests left, which is 0 or less than the request costs."`
 	ResetTimeMs int64         `json:"resetTimeMs" doc:"The number of milliseconds until the limit resets."`
-	Details     *errorDetails `json:"details,omitempty" doc:"Its member policy names the limit."`
+	Details     *errorDetails `json:"details,omitempty" doc:"What exactly is used up: policy names the limit or quota."`
 	RequestID   string        `json:"requestId"`
 }
 
@@ -44,7 +44,7 @@ type versionSunsetBody struct {
 	SunsetAt           string `json:"sunsetAt" doc:"The time at which the version was sunset, in RFC 3339."`
 	// Details is never sent. Without it, clients that are generated for TypeScript could not read details of an error whose
 	// status they have not checked.
-	Details   *errorDetails `json:"details,omitempty" doc:"This error has none."`
+	Details   *errorDetails `json:"details,omitempty" doc:"The field is always absent from this error."`
 	RequestID string        `json:"requestId"`
 }
 

@@ -88,7 +88,7 @@ type readiness struct {
 	Message   string               `json:"message,omitzero" doc:"The message for people, which names the parts that failed. It is absent unless the process is not ready."`
 	RequestID string               `json:"requestId,omitzero" doc:"The ID of the request, as in X-Request-Id. It is absent unless the process is not ready."`
 	Status    string               `json:"status" enum:"ready,degraded,unavailable" doc:"Whether the process is ready. It is degraded if requests are served without a part."`
-	Checks    map[string]probeView `json:"checks" doc:"The parts of the process by name. It is empty while the process shuts down."`
+	Checks    map[string]probeView `json:"checks" doc:"The parts of the process by name, each with the numbers that its check measured. It is empty while the process shuts down."`
 }
 
 type probeView struct {

@@ -156,7 +156,7 @@ type userList struct {
 }
 
 type userView struct {
-	ID          string     `json:"id" doc:"The ID of the user." example:"usr_01kakakakafkhvayayayayayay"`
+	ID          string     `json:"id" doc:"The ID of the user, which begins with usr_." example:"usr_01kakakakafkhvayayayayayay"`
 	Email       string     `json:"email" doc:"The email address with which the user signs in, in lower case. It is unique within the instance." example:"ada@example.org"`
 	Name        *string    `json:"name" doc:"The display name of the user. It is null if there is none."`
 	Role        string     `json:"role" enum:"viewer,member,developer,admin" doc:"The role of the user, which sets the scopes."`

@@ -184,7 +184,7 @@ type versionCallerList struct {
 // versionRecord is a version with what only admins see.
 type versionRecord struct {
 	versionView
-	RetiresAt  *wire.Time      `json:"retiresAt" doc:"The time from which the version's paths no longer exist."`
+	RetiresAt  *wire.Time      `json:"retiresAt" doc:"The time from which the version's paths no longer exist. It is null until the end of the version is announced."`
 	CheckAt    *wire.Time      `json:"trafficCheckAt" doc:"The time of the next traffic check, thirty days before the sunset. It is null if there will be none."`
 	Checks     []checkView     `json:"checks" doc:"The traffic checks that have run, by time."`
 	Rehearsals []rehearsalView `json:"rehearsals" doc:"The API keys that see the version as if it were sunset. Only operators see keys of other workspaces."`
@@ -197,7 +197,7 @@ type checkView struct {
 	CheckedAt   wire.Time      `json:"checkedAt" doc:"The time at which the check ran."`
 	Verdict     string         `json:"verdict" enum:"kept,extended,postponed" doc:"The sunset was kept, extended by three months because significant traffic remained, or postponed because the check was missed."`
 	NewSunsetAt wire.Time      `json:"newSunsetAt" doc:"The time of the sunset after the check."`
-	Traffic     *trafficView   `json:"traffic" doc:"The traffic that was counted. Only operators see it."`
+	Traffic     *trafficView   `json:"traffic" doc:"The traffic that was counted. It is null unless the caller is an operator."`
 	Thresholds  thresholdsView `json:"thresholds" doc:"The settings at the time of the check."`
 }
 
@@ -245,7 +245,7 @@ type versionCallerView struct {
 	UserID      *string   `json:"userId" doc:"The ID of the signed-in user. It is null for an API key."`
 	Method      *string   `json:"method" doc:"The HTTP method. It is null for paths that do not exist."`
 	Route       *string   `json:"route" doc:"The path template. It is null for paths that do not exist." example:"/api/v1/documents/{id}"`
-	Client      *string   `json:"client" doc:"The first product in User-Agent. If a caller uses very many clients, the later ones are counted as other." example:"curl/8.5.0"`
+	Client      *string   `json:"client" doc:"The first product in User-Agent. It is null if there is none. If a caller uses very many clients, the later ones are counted as other." example:"curl/8.5.0"`
 	LastAt      wire.Time `json:"lastAt" doc:"The time of the last request, to the second."`
 }
 

@@ -101,7 +101,7 @@ type workspaceList struct {
 }
 
 type workspaceRecord struct {
-	ID         string    `json:"id" doc:"The ID of the workspace." example:"wsp_01kakakakafkhvayayayayayay"`
+	ID         string    `json:"id" doc:"The ID of the workspace, which begins with wsp_." example:"wsp_01kakakakafkhvayayayayayay"`
 	Name       string    `json:"name" doc:"The display name of the workspace."`
 	Tier       string    `json:"tier" doc:"The name of the workspace's tier, which sets its limits." example:"pro"`
 	Operator   bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`

@@ -263,7 +263,7 @@ type rankedView struct {
 	Requests  int64     `json:"requests" doc:"The number of requests, including refused ones."`
 	Errors    int64     `json:"errors" doc:"The number of responses with a status of 400 or more, except 429."`
 	Throttled int64     `json:"throttled" doc:"The number of responses with status 429."`
-	P99Ms     *float64  `json:"p99Ms" doc:"The milliseconds that 99 of 100 requests did not exceed."`
+	P99Ms     *float64  `json:"p99Ms" doc:"The milliseconds that 99 of 100 requests did not exceed. They are null if there were no requests."`
 }
 
 func (in *usageQuery) top(ctx context.Context, s *analytics.Service) (*topUsage, error) {

@@ -40,7 +40,7 @@ type requestView struct {
 	Ms          float64   `json:"ms" doc:"The time from the arrival of the request to the end of its response, in milliseconds."`
 	Version     string    `json:"version" doc:"The number of the version of the API, or none for a request without one."`
 	Surface     string    `json:"surface" enum:"primary,ai,backend,console" doc:"The surface that got the request: the API, the AI services, the backend service, or the API for the console."`
-	Client      *string   `json:"client" doc:"The name of the calling program from User-Agent." example:"curl/8.5.0"`
+	Client      *string   `json:"client" doc:"The name of the calling program from User-Agent. It is null if there is none." example:"curl/8.5.0"`
 }
 
 // requestPosition is a position in the log of requests.

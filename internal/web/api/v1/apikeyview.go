@@ -12,7 +12,7 @@ import (
 )
 
 type apiKeyView struct {
-	ID           string        `json:"id" doc:"The ID of the key, which a rotation keeps." example:"key_01kakakakafkhvayayayayayay"`
+	ID           string        `json:"id" doc:"The ID of the key, which begins with key_. A rotation keeps it." example:"key_01kakakakafkhvayayayayayay"`
 	Name         string        `json:"name" doc:"The display name of the key." example:"crawler"`
 	Hint         string        `json:"hint" doc:"The first characters of the key, which help people to tell keys apart." example:"kpsk_7Hq2"`
 	Scopes       []string      `json:"scopes" doc:"The scopes of the key, which say what requests with it can do."`

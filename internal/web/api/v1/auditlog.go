@@ -71,16 +71,16 @@ type auditLogAnswer struct {
 }
 
 type auditEntryView struct {
-	ID          string          `json:"id" doc:"The ID of the entry." example:"aud_01kakakakafkhvayayayayayay"`
+	ID          string          `json:"id" doc:"The ID of the entry, which begins with aud_." example:"aud_01kakakakafkhvayayayayayay"`
 	At          wire.Time       `json:"at" doc:"The time of the action."`
 	WorkspaceID *string         `json:"workspaceId" doc:"The ID of the workspace. It is null for entries about the instance."`
 	Actor       *string         `json:"actor" doc:"The ID of the key or user that acted, or local. It is null if the actor is unknown."`
 	Action      string          `json:"action" doc:"The action: what it was about, and what was done." example:"api_key.revoked"`
-	Target      *string         `json:"target" doc:"The ID of the target of the action. For a person it is a keyed hash."`
+	Target      *string         `json:"target" doc:"The ID of the target of the action. For a person it is a keyed hash. It is null if the action has no target."`
 	Outcome     string          `json:"outcome" enum:"done,refused,failed" doc:"Whether the action was done, was refused, or failed."`
 	Count       int64           `json:"count" doc:"The number of times the action happened since at, or the number of memories it concerns."`
 	Details     wire.Metadata   `json:"details" doc:"The values that were set. The value changed stands for a value that the log does not contain."`
-	Address     *string         `json:"address" doc:"The IP address of the client."`
+	Address     *string         `json:"address" doc:"The IP address of the client. It is null if there is none."`
 	RequestID   *string         `json:"requestId" doc:"The ID of the request, as in X-Request-Id. It is null if the action has no request."`
 	Link        *auditChainView `json:"link" doc:"The entry's place in the log. It is null unless the caller is an admin of the operator workspace."`
 }

@@ -153,9 +153,9 @@ type embeddingsView struct {
 
 type embeddingProgressView struct {
 	Workspaces      int64 `json:"workspaces" doc:"The number of workspaces that use the endpoint."`
-	Memories        int64 `json:"memories" doc:"The number of their memories."`
+	Memories        int64 `json:"memories" doc:"The number of memories in these workspaces."`
 	WaitingMemories int64 `json:"waitingMemories" doc:"Memories of subjects that lack vectors. All memories of a subject wait until the last one has a vector."`
-	WaitingSubjects int64 `json:"waitingSubjects" doc:"The number of these subjects."`
+	WaitingSubjects int64 `json:"waitingSubjects" doc:"The number of subjects with memories that lack vectors."`
 	TextsToday      int64 `json:"textsToday" doc:"Texts that all processes together sent, or reserved to send, in this UTC day."`
 }
 

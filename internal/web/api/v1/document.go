@@ -259,7 +259,7 @@ type listDocuments struct {
 	Collection string   `query:"collection" doc:"List only documents of this collection."`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
-	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt" doc:"The order of the documents: by ID, or by updatedAt with the oldest first, or with - the newest first."`
+	Sort       string   `query:"sort" default:"id" enum:"id,updatedAt,-updatedAt" doc:"The order of the documents: id is by ID, updatedAt has the oldest change first, and -updatedAt the newest."`
 	pageQuery
 }
 

@@ -92,7 +92,7 @@ type importResult struct {
 		Created  int         `json:"created" doc:"The number of lines whose document is new."`
 		Replaced int         `json:"replaced" doc:"The number of lines whose document replaced one with the same ID."`
 		Failed   int         `json:"failed" doc:"The number of lines that were refused."`
-		Errors   []lineError `json:"errors" doc:"The first 100 errors."`
+		Errors   []lineError `json:"errors" doc:"The first 100 lines that were refused, in the order of the lines."`
 		Issues   []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}
 }

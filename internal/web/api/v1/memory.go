@@ -84,7 +84,7 @@ func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors
 type memoryInput struct {
 	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. The default is fact."`
 	Text       string        `json:"text" maxBytes:"65536" doc:"The text of the memory, which is stored verbatim." example:"Prefers tea to coffee."`
-	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The speaker of the text." example:"Ada"`
+	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The name of the speaker, such as Ada or assistant. Recall prefers what a speaker whom the query names has said." example:"Ada"`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select memories by, in lists and recalls. Repeated ones are stored once."`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"The importance of the memory, which ranks memories that match a query equally well."`
@@ -94,7 +94,7 @@ type memoryInput struct {
 	ValidTo    *wire.Time    `json:"validTo" doc:"The time until which the memory is valid. After it, the memory is superseded."`
 	ExpiresAt  *wire.Time    `json:"expiresAt" doc:"The time at which the memory is erased."`
 	Key        *string       `json:"key" minLength:"1" maxLength:"256" doc:"A name for what the memory says about the subject. A later memory with the same key replaces this one." example:"drink/morning"`
-	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"The source of the memory."`
+	Source     *string       `json:"source" minLength:"1" maxLength:"1024" doc:"The source of the memory, such as a URL or the name of a form."`
 }
 
 func (in *memoryInput) memory() memory.Memory {
@@ -194,7 +194,7 @@ func moment(t wire.Time) time.Time { return t.Time }
 
 // memoryFields contains the fields of a memory that every representation of it has.
 type memoryFields struct {
-	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory."`
+	Kind       string        `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory, which is fact unless another one was stored."`
 	Text       string        `json:"text" doc:"The text of the memory, as it was stored."`
 	Speaker    *string       `json:"speaker" doc:"The speaker of the text. It is null if none was stored."`
 	Tags       []string      `json:"tags" doc:"The tags of the memory, in the order in which they were sent."`
@@ -218,7 +218,7 @@ func fieldsOfMemory(m *memory.Memory) memoryFields {
 }
 
 type memoryView struct {
-	ID        string  `json:"id" doc:"The ID of the memory." example:"mem_01kakakakafkhvayayayayayay"`
+	ID        string  `json:"id" doc:"The ID of the memory, which begins with mem_." example:"mem_01kakakakafkhvayayayayayay"`
 	SubjectID string  `json:"subjectId" doc:"The ID of the subject that the memory is about."`
 	AgentID   *string `json:"agentId" doc:"The ID of the agent that the memory belongs to. It is null if there is none."`
 	SessionID *string `json:"sessionId" doc:"The ID of the conversation that the memory comes from. It is null if there is none."`
@@ -226,7 +226,7 @@ type memoryView struct {
 	CreatedAt  wire.Time `json:"createdAt"`
 	UpdatedAt  wire.Time `json:"updatedAt"`
 	CreatedBy  string    `json:"createdBy" doc:"The ID of the key or user that stored the memory first, or local."`
-	ImportedBy *string   `json:"importedBy" doc:"The ID of the key or user whose import the memory comes from. createdAt, createdBy and the history are then what the import said."`
+	ImportedBy *string   `json:"importedBy" doc:"The ID of the key or user whose import the memory comes from. createdAt, createdBy and the history are then what the import said. It is null if the memory was not imported."`
 	Revision   int64     `json:"revision"`
 	Status     string    `json:"status" enum:"active,superseded" doc:"The status of the memory. It is superseded after validTo."`
 }

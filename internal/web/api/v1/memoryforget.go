@@ -129,6 +129,6 @@ type forgottenMemories struct {
 		MemoryIDs []string   `json:"memoryIds,omitzero" doc:"The IDs of the memories that the plan erases. Only a dry run returns them."`
 		PlanID    *string    `json:"planId,omitempty" doc:"The ID of the plan, for a request with dryRun false. Only a dry run returns it."`
 		ExpiresAt *wire.Time `json:"expiresAt,omitempty" doc:"The time at which the plan becomes invalid, an hour after the dry run. Only a dry run returns it."`
-		Forgotten *int64     `json:"forgotten,omitempty" doc:"The number of memories that were erased."`
+		Forgotten *int64     `json:"forgotten,omitempty" doc:"The number of memories that were erased. It is absent after a dry run."`
 	}
 }

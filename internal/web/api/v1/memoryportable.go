@@ -184,7 +184,7 @@ type importedMemories struct {
 		Replaced  int         `json:"replaced" doc:"The number of lines whose memory replaced one with the same ID."`
 		Unchanged int         `json:"unchanged" doc:"The number of memories that existed already and are equal to their line."`
 		Failed    int         `json:"failed" doc:"The number of lines that were refused."`
-		Errors    []lineError `json:"errors" doc:"The first 100 errors."`
+		Errors    []lineError `json:"errors" doc:"The first 100 lines that were refused, in the order of the lines."`
 		Issues    []lineIssue `json:"issues" doc:"How many lines failed for which reason, the most frequent first."`
 	}
 }

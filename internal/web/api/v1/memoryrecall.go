@@ -72,7 +72,7 @@ type recallFilter struct {
 	From      *wire.Time `json:"from" doc:"Include only memories at or after this time. The time of a memory is occurredAt or, without it, createdAt."`
 	To        *wire.Time `json:"to" doc:"Include only memories before this time."`
 	AsOf      *wire.Time `json:"asOf" doc:"Recall what was stored and valid at this time. The default is the current time."`
-	MinScore  *float64   `json:"minScore" doc:"The lowest score to include."`
+	MinScore  *float64   `json:"minScore" doc:"The lowest score to include. The default is every score above 0."`
 	TimeZone  *string    `json:"timeZone" example:"Europe/Berlin" doc:"The IANA name of the time zone of the days that the query names, such as yesterday, and of the days in a context. The default is UTC."`
 }
 
@@ -110,7 +110,7 @@ type recalledMemories struct {
 	Body struct {
 		Results  []recallResult `json:"results" doc:"The memories that answer the query, best first. The list is empty if none does."`
 		TookMs   float64        `json:"tookMs" doc:"The duration of the ranking in milliseconds."`
-		Degraded []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
+		Degraded []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without; absent if nothing. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
@@ -181,15 +181,15 @@ type packedContext struct {
 		Parts     contextParts   `json:"parts" doc:"The IDs of the memories in the text, by the reason why they are in it."`
 		Cut       []string       `json:"cut" doc:"The IDs of those memories of which the text has only the beginning. GET /memories/{id} returns them whole."`
 		Omitted   contextOmitted `json:"omitted" doc:"The numbers of memories that had no room in the text."`
-		Degraded  []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without. It contains embeddings if the embeddings endpoint did not answer in time."`
+		Degraded  []string       `json:"degraded,omitempty" enum:"embeddings" doc:"What the ranking had to do without; absent if nothing. It contains embeddings if the embeddings endpoint did not answer in time."`
 	}
 }
 
 // contextParts are the IDs of the memories of a context by the reason why they are in it.
 type contextParts struct {
-	Pinned   []string `json:"pinned" doc:"The pinned memories."`
-	Recalled []string `json:"recalled" doc:"The memories that answer the query."`
-	Recent   []string `json:"recent" doc:"The newest memories, which fill the rest of the text."`
+	Pinned   []string `json:"pinned" doc:"The IDs of the pinned memories."`
+	Recalled []string `json:"recalled" doc:"The IDs of the memories that answer the query."`
+	Recent   []string `json:"recent" doc:"The IDs of the newest memories, which fill the rest of the text."`
 }
 
 // contextOmitted counts the memories that had no room in a context.

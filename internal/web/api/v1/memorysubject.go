@@ -62,8 +62,8 @@ type subjectView struct {
 	SubjectID string     `json:"subjectId" doc:"The ID of the subject, as the client chose it."`
 	Memories  int64      `json:"memories" doc:"The number of the subject's memories."`
 	Bytes     int64      `json:"bytes" doc:"The number of bytes of the texts of the subject's memories."`
-	FirstAt   *wire.Time `json:"firstAt" doc:"The earliest time of a memory, which is its occurredAt or, without it, its createdAt."`
-	LastAt    *wire.Time `json:"lastAt" doc:"The latest time of a memory, which is its occurredAt or, without it, its createdAt."`
+	FirstAt   *wire.Time `json:"firstAt" doc:"The earliest time of a memory, which is its occurredAt or, without it, its createdAt. It is null without memories."`
+	LastAt    *wire.Time `json:"lastAt" doc:"The latest time of a memory, which is its occurredAt or, without it, its createdAt. It is null without memories."`
 	CreatedAt wire.Time  `json:"createdAt" doc:"The time at which the first memory was stored."`
 	UpdatedAt wire.Time  `json:"updatedAt" doc:"The time at which a memory last changed."`
 }
@@ -130,15 +130,15 @@ type listAccesses struct {
 }
 
 type accessView struct {
-	ID        string    `json:"id" doc:"The ID of the entry." example:"aud_01kakakakafkhvayayayayayay"`
+	ID        string    `json:"id" doc:"The ID of the entry, which begins with aud_." example:"aud_01kakakakafkhvayayayayayay"`
 	At        wire.Time `json:"at" doc:"The time of the access."`
 	Action    string    `json:"action" doc:"The action, such as memory.read, memory.recalled or memory.created." example:"memory.recalled"`
-	Actor     *string   `json:"actor" doc:"The ID of the key or user, or local."`
+	Actor     *string   `json:"actor" doc:"The ID of the key or user that acted, or local. It is null if the actor is unknown."`
 	Outcome   string    `json:"outcome" enum:"done,refused,failed" doc:"Whether the action was done, was refused, or failed."`
 	MemoryIDs []string  `json:"memoryIds" doc:"The IDs of the memories that were read or changed."`
 	Count     int64     `json:"count" doc:"The number of memories that were read or changed, even if memoryIds does not list all of them."`
 	RequestID *string   `json:"requestId" doc:"The ID of the request, as in X-Request-Id. It is null if the action has no request."`
-	Address   *string   `json:"address" doc:"The IP address of the client."`
+	Address   *string   `json:"address" doc:"The IP address of the client. It is null if there is none."`
 }
 
 type accessList struct {

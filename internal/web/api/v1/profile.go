@@ -46,11 +46,11 @@ type profileAnswer struct {
 }
 
 type profileView struct {
-	ID          string           `json:"id" doc:"The ID of the user." example:"usr_01kakakakafkhvayayayayayay"`
+	ID          string           `json:"id" doc:"The ID of the user, which begins with usr_." example:"usr_01kakakakafkhvayayayayayay"`
 	Email       string           `json:"email" doc:"The email address with which the user signs in, in lower case." example:"ada@example.org"`
 	Name        *string          `json:"name" doc:"The display name of the user. It is null if there is none."`
 	Role        string           `json:"role" enum:"viewer,member,developer,admin" doc:"The role of the user, which sets the scopes."`
-	Scopes      []string         `json:"scopes" doc:"The scopes of the user's role."`
+	Scopes      []string         `json:"scopes" doc:"The scopes of the user's role, which say what requests of the user can do."`
 	Workspace   profileWorkspace `json:"workspace" doc:"The workspace that the user belongs to."`
 	CreatedAt   wire.Time        `json:"createdAt"`
 	LastLoginAt *wire.Time       `json:"lastLoginAt" doc:"The time of the last sign-in. It is null if there was none."`

@@ -86,14 +86,14 @@ const searchSyntax = "A document matches if it contains any of the words in `q`,
 	"`suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change."
 
 type searchQuery struct {
-	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The query." example:"opening hours"`
+	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
 	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
 	Cursor     string   `query:"cursor"`
 	Collection string   `query:"collection" doc:"Search only documents of this collection."`
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
 	Highlight  bool     `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
-	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: the best match first, or by updatedAt with the oldest first, or with - the newest first."`
+	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
 	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
 	Facets     string   `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
@@ -101,14 +101,14 @@ type searchQuery struct {
 
 type searchBody struct {
 	Body struct {
-		Q          string   `json:"q" maxLength:"1024" doc:"The query." example:"opening hours"`
+		Q          string   `json:"q" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
 		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
 		Cursor     *string  `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
 		Collection *string  `json:"collection" doc:"Search only documents of this collection."`
 		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
 		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
 		Highlight  bool     `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
-		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: the best match first, or by updatedAt with the oldest first, or with - the newest first."`
+		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
 		Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
 		Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
 		Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
@@ -148,7 +148,7 @@ type searchAnswer struct {
 		TookMs        float64                 `json:"tookMs" doc:"The duration of the search in milliseconds, with a fraction."`
 		Results       []searchResult          `json:"results" doc:"The documents of this page. The list is empty if nothing matches."`
 		Facets        map[string][]facetCount `json:"facets" doc:"The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty."`
-		Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has."`
+		Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has. It is null if there is none."`
 		NextCursor    *string                 `json:"nextCursor"`
 	}
 }

@@ -147,7 +147,7 @@ type createWebhook struct {
 	Body struct {
 		URL         string   `json:"url" maxLength:"2048" doc:"The http or https URL to which events are sent." example:"https://example.org/hooks/keepsake"`
 		Events      []string `json:"events" required:"false" minItems:"1" maxItems:"64" enum:"api_key.created,api_key.rotated,api_key.rotation_completed,api_key.disabled,api_key.expiring,api_key.expired,api_key.revoked,api_key.revoked_key_used,quota.threshold_reached,version.deprecated,version.sunset_extended,version.sunset,version.retired,memory.created,memory.updated,memory.imported,memory.forgotten,memory.expired,document.imported,document.deleted,webhook.disabled,subject.erased" doc:"The events to deliver. If it is omitted, all events are delivered, also those of later releases." example:"api_key.expiring"`
-		Description *string  `json:"description" maxLength:"256" doc:"A description for people."`
+		Description *string  `json:"description" maxLength:"256" doc:"A description for people, which has no effect."`
 	}
 }
 
@@ -273,15 +273,15 @@ type webhookList struct {
 }
 
 type webhookView struct {
-	ID             string              `json:"id" doc:"The ID of the webhook." example:"whk_01kakakakafkhvayayayayayay"`
+	ID             string              `json:"id" doc:"The ID of the webhook, which begins with whk_." example:"whk_01kakakakafkhvayayayayayay"`
 	URL            string              `json:"url" doc:"The URL to which events are sent."`
-	Events         []string            `json:"events" doc:"The events that are delivered."`
+	Events         []string            `json:"events" doc:"The types of the events that are delivered."`
 	Description    string              `json:"description" doc:"The description for people. It is empty if there is none."`
-	Disabled       bool                `json:"disabled" doc:"Whether nothing is delivered."`
+	Disabled       bool                `json:"disabled" doc:"Whether the webhook is disabled, so that nothing is delivered."`
 	DisabledAt     *wire.Time          `json:"disabledAt" doc:"The time at which the webhook was disabled. It is null if the webhook is not disabled."`
-	DisabledReason *string             `json:"disabledReason" enum:"requested,failing,gone,overloaded" doc:"Why nothing is delivered: it was requested, nothing could be delivered for three days, the receiver answered 410, or too many deliveries waited."`
-	FailingSince   *wire.Time          `json:"failingSince" doc:"The first failure after the last delivery that succeeded."`
-	LastSuccessAt  *wire.Time          `json:"lastSuccessAt" doc:"The time of the last delivery that succeeded, to the minute."`
+	DisabledReason *string             `json:"disabledReason" enum:"requested,failing,gone,overloaded" doc:"Why nothing is delivered: it was requested, nothing could be delivered for three days, the receiver answered 410, or too many deliveries waited. It is null if the webhook is not disabled."`
+	FailingSince   *wire.Time          `json:"failingSince" doc:"The first failure after the last delivery that succeeded. It is null unless deliveries are failing."`
+	LastSuccessAt  *wire.Time          `json:"lastSuccessAt" doc:"The time of the last delivery that succeeded, to the minute. It is null if there was none."`
 	Secrets        []webhookSecretView `json:"secrets" doc:"The secrets that sign deliveries, newest first."`
 	CreatedAt      wire.Time           `json:"createdAt"`
 	CreatedBy      string              `json:"createdBy" doc:"The ID of the key or user that created the webhook, or local."`
@@ -334,14 +334,14 @@ type deliveryList struct {
 }
 
 type deliveryView struct {
-	ID            string        `json:"id" doc:"The ID of the delivery." example:"dlv_01kakakakafkhvayayayayayay"`
+	ID            string        `json:"id" doc:"The ID of the delivery, which begins with dlv_." example:"dlv_01kakakakafkhvayayayayayay"`
 	WebhookID     string        `json:"webhookId" doc:"The ID of the webhook that the event is delivered to."`
 	EventID       string        `json:"eventId" doc:"The ID of the event, which is the same for all webhooks and in the header webhook-id."`
 	Event         string        `json:"event" doc:"The type of the event." example:"api_key.expiring"`
 	State         string        `json:"state" enum:"pending,delivered,failed" doc:"The state of the delivery. It is pending until an attempt succeeds or the last one has failed."`
 	Payload       string        `json:"payload" doc:"The body of the requests, byte by byte."`
 	CreatedAt     wire.Time     `json:"createdAt"`
-	NextAttemptAt *wire.Time    `json:"nextAttemptAt" doc:"The time of the next attempt, while the delivery is pending."`
+	NextAttemptAt *wire.Time    `json:"nextAttemptAt" doc:"The time of the next attempt. It is null unless the delivery is pending."`
 	FinishedAt    *wire.Time    `json:"finishedAt" doc:"The time at which the delivery succeeded or failed. It is null while it is pending."`
 	Attempts      []attemptView `json:"attempts" doc:"The newest twenty attempts, oldest first."`
 }
@@ -349,7 +349,7 @@ type deliveryView struct {
 type attemptView struct {
 	At     wire.Time `json:"at" doc:"The time at which the attempt began."`
 	Status *int      `json:"status" doc:"The status of the response. It is null if there was none."`
-	Error  *string   `json:"error" enum:"connection_failed,timeout,bad_status,redirect" doc:"Why the attempt failed. connection_failed also means that the address is not on the public internet."`
+	Error  *string   `json:"error" enum:"connection_failed,timeout,bad_status,redirect" doc:"Why the attempt failed. It is null if it succeeded. connection_failed also means that the address is not on the public internet."`
 	Ms     float64   `json:"ms" doc:"The duration of the attempt in milliseconds."`
 }
 
