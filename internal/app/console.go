@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"keepsake"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/web/api"
 	"keepsake/internal/web/console"
 	"keepsake/internal/web/reference"
@@ -31,7 +32,8 @@ func (a *App) consolePages(o *api.Options) error {
 			}
 			return u.Email, nil
 		},
-		Newest: a.newestRelease(),
+		Sessions: ownSessions{&a.services.identity},
+		Newest:   a.newestRelease(),
 		Operator: func() string {
 			if operator, ok := a.services.identity.accounts.Operator(); ok {
 				return operator.ID()
@@ -51,6 +53,46 @@ func (a *App) consolePages(o *api.Options) error {
 	}
 	o.Pages, o.Missing = slices.Concat(c.Pages(), r.Pages()), r.NotFound
 	return nil
+}
+
+// ownSessions lets the console list and end the sessions of its visitors.
+type ownSessions struct{ *identity }
+
+func (s ownSessions) user(ctx context.Context, v console.Visitor) (*auth.Principal, error) {
+	bearer, err := s.bearers.Authenticate(ctx, v.Token, v.From, v.At)
+	return &bearer.Principal, err
+}
+
+// List implements console.OwnSessions.
+func (s ownSessions) List(ctx context.Context, v console.Visitor) ([]console.OwnSession, error) {
+	p, err := s.user(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := s.logins.OwnSessions(ctx, p)
+	list := make([]console.OwnSession, len(sessions))
+	for i, o := range sessions {
+		list[i] = console.OwnSession{ID: o.ID, BeganAt: o.CreatedAt, LastUsedAt: o.LastUsedAt, Address: o.Address, Current: o.ID == p.SessionID}
+	}
+	return list, err
+}
+
+// End implements console.OwnSessions.
+func (s ownSessions) End(ctx context.Context, v console.Visitor, id string) error {
+	p, err := s.user(ctx, v)
+	if err != nil {
+		return err
+	}
+	return s.logins.EndOwnSession(ctx, p, id)
+}
+
+// EndOthers implements console.OwnSessions.
+func (s ownSessions) EndOthers(ctx context.Context, v console.Visitor) error {
+	p, err := s.user(ctx, v)
+	if err != nil {
+		return err
+	}
+	return s.logins.EndOtherSessions(ctx, p)
 }
 
 // SetupLink returns a link with which the first user can choose a password in the console: once, within

@@ -9,6 +9,7 @@ import (
 
 	"keepsake/internal/base/problem"
 	"keepsake/internal/govern/account"
+	"keepsake/internal/govern/audit"
 	"keepsake/internal/store/cluster"
 )
 
@@ -157,6 +158,50 @@ func (s *Sessions) EndSessions(ctx context.Context, userID, except string, at ti
 		if n > 0 {
 			s.news.announce(ctx, cluster.User, userID)
 		}
+		return nil
+	})
+}
+
+// OwnSessions implements account.SessionStore.
+func (s *Sessions) OwnSessions(ctx context.Context, userID string, now time.Time, limit int) ([]account.OwnSession, error) {
+	rows, err := s.main.In(ctx).Query(ctx, `
+		SELECT s.id, s.created_at,
+			coalesce((SELECT max(t.created_at) FROM refresh_token t WHERE t.session_id = s.id), s.created_at) AS used_at,
+			coalesce((SELECT min(l.address) FROM audit_log l WHERE l.target = s.id AND l.target <> '' AND l.action = $1), '')
+		FROM session s WHERE s.user_id = $2 AND s.ended_at IS NULL AND s.expires_at > $3
+		ORDER BY used_at DESC, s.id DESC LIMIT $4`, string(audit.SessionStarted), userID, Micros(now), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions of %s: %w", userID, err)
+	}
+	defer rows.Close()
+	var list []account.OwnSession
+	for rows.Next() {
+		var o account.OwnSession
+		var created, used int64
+		if err := rows.Scan(&o.ID, &created, &used, &o.Address); err != nil {
+			return nil, fmt.Errorf("read a session of %s: %w", userID, err)
+		}
+		o.CreatedAt, o.LastUsedAt = TimeOf(created), TimeOf(used)
+		list = append(list, o)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the sessions of %s: %w", userID, err)
+	}
+	return list, nil
+}
+
+// EndOwnSession implements account.SessionStore.
+func (s *Sessions) EndOwnSession(ctx context.Context, userID, sessionID string, at time.Time) error {
+	return s.main.Run(ctx, func(ctx context.Context) error {
+		n, err := s.main.In(ctx).Exec(ctx, `
+			UPDATE session SET ended_at = $1 WHERE id = $2 AND user_id = $3 AND ended_at IS NULL`, Micros(at), sessionID, userID)
+		if err != nil {
+			return fmt.Errorf("end session %s: %w", sessionID, err)
+		}
+		if n == 0 {
+			return problem.Missing()
+		}
+		s.news.announce(ctx, cluster.Session, sessionID)
 		return nil
 	})
 }

@@ -46,6 +46,14 @@ type Standing struct {
 	Role        Role
 }
 
+// OwnSession is a session as its user sees it.
+type OwnSession struct {
+	ID         string
+	CreatedAt  time.Time
+	LastUsedAt time.Time // when its newest tokens were issued
+	Address    string    // from which the user signed in, as the audit log has it; empty: it does not have it
+}
+
 // SessionStore stores sessions.
 type SessionStore interface {
 	// UserByEmail reads the user with a folded email; Missing if there is none.
@@ -67,6 +75,10 @@ type SessionStore interface {
 	EndSession(ctx context.Context, sessionID string, at time.Time) error
 	// EndSessions ends all sessions of a user except one, which can be empty.
 	EndSessions(ctx context.Context, userID, except string, at time.Time) error
+	// OwnSessions lists the sessions of a user that have not ended at now: those used last first, and at most limit.
+	OwnSessions(ctx context.Context, userID string, now time.Time, limit int) ([]OwnSession, error)
+	// EndOwnSession ends a session of a user; Missing if the user has no such session that has not ended.
+	EndOwnSession(ctx context.Context, userID, sessionID string, at time.Time) error
 	// PruneSessions deletes refresh tokens that have expired at now, and sessions that ended or expired before before.
 	PruneSessions(ctx context.Context, now, before time.Time) error
 }

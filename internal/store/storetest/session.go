@@ -106,6 +106,42 @@ func testSession(t *testing.T, setup setup) {
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
 	})
 
+	t.Run("AUserSeesAndEndsOwnSessions", func(t *testing.T) {
+		s := withUser(t)
+		begin(t, s, "ses_a", "usr_a", 1)
+		_, first := begin(t, s, "ses_b", "usr_a", 2)
+		begin(t, s, "ses_ended", "usr_a", 3)
+		begin(t, s, "ses_other", "usr_b", 4)
+		noError(t, s.Sessions.EndSession(t.Context(), "ses_ended", epoch))
+		child := &account.RefreshToken{Hash: [32]byte{9}, SessionID: "ses_b", CreatedAt: after(time.Minute), ExpiresAt: after(2 * time.Hour)}
+		noError(t, s.Sessions.UseRefreshToken(t.Context(), first.Hash, after(time.Minute), child))
+		want := func(now time.Time, limit int, want ...account.OwnSession) {
+			t.Helper()
+			got, err := s.Sessions.OwnSessions(t.Context(), "usr_a", now, limit)
+			noError(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+		a := account.OwnSession{ID: "ses_a", CreatedAt: epoch, LastUsedAt: epoch}
+		b := account.OwnSession{ID: "ses_b", CreatedAt: epoch, LastUsedAt: after(time.Minute)}
+		want(after(time.Minute), 10, b, a)
+		want(after(time.Minute), 1, b)
+		want(after(time.Hour), 10, b) // the other one has expired
+
+		for _, id := range []string{"ses_other", "ses_ended", "ses_none"} {
+			wantProblem(t, s.Sessions.EndOwnSession(t.Context(), "usr_a", id, after(time.Minute)), problem.NotFound, problem.CodeNotFound)
+		}
+		noError(t, s.Sessions.EndOwnSession(t.Context(), "usr_a", "ses_b", after(time.Minute)))
+		wantGone(t, s, "ses_b")
+		want(after(time.Minute), 10, a)
+		_, other, err := s.Sessions.RefreshToken(t.Context(), [32]byte{4})
+		noError(t, err)
+		if other.EndedAt != nil {
+			t.Error("another user's session has ended")
+		}
+	})
+
 	t.Run("OldSessionsArePruned", func(t *testing.T) {
 		s := withUser(t)
 		begin(t, s, "ses_ended", "usr_a", 1)

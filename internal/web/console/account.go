@@ -17,17 +17,30 @@ type accountData struct {
 	formState // of the last change
 	Name      string
 	Done      string // what was changed; empty: nothing yet
+	Sessions  []OwnSession
 }
 
 func accountOf(v *visit) accountData {
-	data := accountData{Done: map[string]string{"name": "Your name is changed.", "password": "Your password is changed. Your other sessions have ended."}[v.URL.Query().Get("changed")]}
+	data := accountData{Done: map[string]string{
+		"name": "Your name is changed.", "password": "Your password is changed. Your other sessions have ended.",
+		"session": "The session has ended.", "sessions": "Your other sessions have ended.",
+	}[v.URL.Query().Get("changed")]}
 	if v.user.Name != nil {
 		data.Name = *v.user.Name
 	}
 	return data
 }
 
-func showAccount(v *visit) response { return show(accountPage(accountOf(v))) }
+func showAccount(v *visit) response { return v.account(accountOf(v), http.StatusOK) }
+
+// account shows the page with the visitor's sessions.
+func (v *visit) account(data accountData, status int) response {
+	var err error
+	if data.Sessions, err = v.c.o.Sessions.List(v.Context(), v.visitor()); err != nil {
+		return v.failProblem(err)
+	}
+	return response{status: status, page: accountPage(data)}
+}
 
 // changeAccount changes the visitor's name.
 func changeAccount(v *visit) response {
@@ -50,13 +63,13 @@ func changeOwnPassword(v *visit) response {
 	wanted := v.form.Get("new")
 	if wanted != v.form.Get("repeat") {
 		data.Field, data.Message = "repeat", "The two new passwords differ."
-		return response{status: http.StatusBadRequest, page: accountPage(data)}
+		return v.account(data, http.StatusBadRequest)
 	}
 	err := v.api().ChangePassword(v.Context(), v.form.Get("current"), wanted)
 	switch e, ok := errors.AsType[*client.Error](err); {
 	case ok && e.Code == problem.CodeInvalidCredentials:
 		data.Field, data.Message = "currentPassword", "The current password is wrong."
-		return response{status: http.StatusBadRequest, page: accountPage(data)}
+		return v.account(data, http.StatusBadRequest)
 	case err != nil:
 		return refusedAccount(v, data, err)
 	}
@@ -68,5 +81,8 @@ func refusedAccount(v *visit, data accountData, err error) response {
 	if !data.refuse(v, err) {
 		return v.fail(err)
 	}
-	return refused(err, accountPage(data))
+	resp := refused(err, nil)
+	page := v.account(data, resp.status)
+	page.header = resp.header
+	return page
 }

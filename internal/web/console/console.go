@@ -39,6 +39,8 @@ type Options struct {
 	// SetUp sets the password of the user of a setup token, and returns the user's email. The error is a *problem.Problem if
 	// the token or the password is refused.
 	SetUp func(ctx context.Context, token, password string, from netip.Addr) (email string, err error)
+
+	Sessions OwnSessions
 }
 
 // Console serves the pages.
@@ -137,6 +139,8 @@ func (c *Console) Pages() []api.WebPage {
 	add("GET", accountPath, showAccount)
 	add("POST", accountPath, changeAccount)
 	add("POST", accountPath+"/password", changeOwnPassword)
+	add("POST", accountPath+"/sessions/end", endOtherSessions)
+	add("POST", accountPath+"/sessions/{id}/end", endOwnSession)
 	add("GET", "/console/users", listUsers)
 	add("GET", "/console/users/new", newUserForm)
 	add("POST", "/console/users/new", createUser)

@@ -163,33 +163,3 @@ func TestASetupLinkOfAnAdminSetsThePasswordOnce(t *testing.T) {
 	v.post(path+"/enabled", url.Values{"enabled": {"false"}}).want(t, 303)
 	v.post(path+"/setup-link", nil).want(t, 409, "The user is disabled")
 }
-
-func TestVisitorsChangeTheirOwnAccount(t *testing.T) {
-	t.Parallel()
-	p := apptest.Start(t)
-	v := admin(t, p)
-	created := v.post("/console/users/new", url.Values{"once": {"12345678"}, "email": {"ada@example.org"}, "role": {"viewer"}}).want(t, 200)
-	password := shownPassword.FindStringSubmatch(created.text)[1]
-	ada, elsewhere := newVisitor(t, p), newVisitor(t, p)
-	ada.signIn("ada@example.org", password)
-	elsewhere.signIn("ada@example.org", password)
-
-	ada.get("/").want(t, 200, `href="/console/account"`)
-	ada.get("/console/account").want(t, 200, "ada@example.org", "viewer")
-	ada.post("/console/account", url.Values{"name": {" Ada <b> "}}).want(t, 303)
-	ada.get("/console/account?changed=name").want(t, 200, `value="Ada &lt;b&gt;"`, "Your name is changed.")
-	ada.post("/console/account", url.Values{"name": {strings.Repeat("a", 121)}}).want(t, 400, "too_long", `aria-invalid="true"`)
-	ada.post("/console/account", url.Values{"name": {""}}).want(t, 303)
-
-	change := func(current, wanted, repeat string) url.Values {
-		return url.Values{"current": {current}, "new": {wanted}, "repeat": {repeat}}
-	}
-	const next = "a password that Ada chose"
-	ada.post("/console/account/password", change(password, next, "another one entirely")).want(t, 400, "The two new passwords differ.")
-	ada.post("/console/account/password", change(password, "short", "short")).want(t, 400, `aria-invalid="true"`)
-	ada.post("/console/account/password", change("not the password", next, next)).want(t, 400, `aria-invalid="true"`)
-	ada.post("/console/account/password", change(password, next, next)).want(t, 303)
-	ada.get("/console/account?changed=password").want(t, 200, "Your password is changed.")
-	elsewhere.get("/console/account").want(t, 303)
-	newVisitor(t, p).signIn("ada@example.org", next)
-}
