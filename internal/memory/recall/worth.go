@@ -65,7 +65,7 @@ var chosenWorths = worthsBy(&chosen)
 func isAssistant(speaker string) bool { return assistants[text.Fold(strings.TrimSpace(speaker))] }
 
 // of returns how much the text of a memory tells. It is at least 0, so that it excludes nothing that matches. A turn of an assistant
-// tells nothing: it repeats what it was told, and mostly what it recalled.
+// tells nothing: it repeats what the person said, and mostly what it recalled.
 func (p *worths) of(d *doc) float64 {
 	if d.marks&byAssistant != 0 {
 		return 0

@@ -84,7 +84,7 @@ func memoryOperation(id, method, path, summary string, scope auth.Scopes, errors
 type memoryInput struct {
 	Kind       *string       `json:"kind" enum:"fact,preference,event,instruction,summary,turn,note" doc:"The kind of the memory. The default is fact."`
 	Text       string        `json:"text" maxBytes:"65536" doc:"The text of the memory, which is stored verbatim." example:"Prefers tea to coffee."`
-	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The name of the speaker, such as Ada or assistant. Recall prefers what a speaker whom the query names has said." example:"Ada"`
+	Speaker    *string       `json:"speaker" minLength:"1" maxLength:"128" doc:"The name of the speaker, such as Ada or assistant. If a query names the speaker, what that speaker said scores more." example:"Ada"`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select memories by, in lists and recalls. Repeated ones are stored once."`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
 	Importance *float64      `json:"importance" minimum:"0" maximum:"1" doc:"The importance of the memory, which ranks memories that match a query equally well."`
