@@ -131,10 +131,10 @@ func Chosen() Weights { return chosen }
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
 	Weak: 0.5, NameInText: 0.2, Kin: 0.5, FarKin: 0.25, Spare: 0.3, Similar: 0.1, DateWord: 0.4, Unasked: 0.5,
-	Same: 0.43, Reply: 0.68, Together: 4.87,
-	Session: 1.43, Speaker: 3.64, Date: 3.97, Answer: 0.3, Time: 1.97,
-	Meaning: 1.25, Beside: 0.72, Around: 0.36,
-	Tells: 0.33, Chats: 0.35, Names: 0.41, Number: 0.86, Asks: 1.81, Content: 1.91,
+	Same: 0.42, Reply: 0.67, Together: 5.73,
+	Session: 1.44, Speaker: 3.83, Date: 4.13, Answer: 0.31, Time: 2.19,
+	Meaning: 1.4, Beside: 0.76, Around: 0.4,
+	Tells: 0.33, Chats: 0.34, Names: 0.46, Number: 0.93, Asks: 1.9, Content: 2.05,
 }
 
 // Plain are the weights of BM25 alone, for comparison.
