@@ -125,8 +125,8 @@ func TestVectorsAreWholeNumbers(t *testing.T) {
 func TestLongVectorsAndTextsAreCut(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1000)
-	long := make([]float32, 300)
-	long[0], long[299] = 1, 9
+	long := make([]float32, 500)
+	long[0], long[499] = 1, 9
 	b.respond(vector(long...))
 	got, err := b.Memories(t.Context(), "wsp_a", []string{strings.Repeat("ä", embedding.MaxText)})
 	if err != nil || len(got[0]) != embedding.Dimensions || got[0][0] != 127 {
@@ -135,7 +135,7 @@ func TestLongVectorsAndTextsAreCut(t *testing.T) {
 	if sent := b.requests[0][0]; len(sent) != embedding.MaxText || strings.Trim(sent, "ä") != "" {
 		t.Errorf("%d bytes were sent", len(sent))
 	}
-	if b.Model() != "m/300" {
+	if b.Model() != "m/500" {
 		t.Errorf("the model is %q", b.Model())
 	}
 }

@@ -24,7 +24,7 @@ type Encoder interface {
 type Vector []int8
 
 // Dimensions is the maximum length of a Vector. The rest of a longer vector is cut off.
-const Dimensions = 256
+const Dimensions = 384
 
 // Limits of a request.
 const (

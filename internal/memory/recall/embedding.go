@@ -82,7 +82,7 @@ func lengthOf(v []int8) float64 { return math.Sqrt(float64(product(v, v))) }
 
 // product returns the inner product of two vectors of the same size.
 func product(a, b []int8) (sum int64) {
-	var even, odd int32 // of at most 256 products of 2¹⁴
+	var even, odd int32 // of at most 384 products of 2¹⁴
 	b = b[:len(a)]
 	for len(a) >= 8 {
 		x, y := a[:8], b[:8]
@@ -97,9 +97,10 @@ func product(a, b []int8) (sum int64) {
 }
 
 const (
-	// embeddingWeight and embeddingFloor take the place of Weights.Meaning and meaningFloor for memories with a vector.
+	// embeddingWeight takes the place of Weights.Meaning for memories with a vector. There is no floor: a memory that is less like the
+	// query than the average one loses. embeddingBeside is the share that the turns before and after it have.
 	embeddingWeight = 2
-	embeddingFloor  = 1
+	embeddingBeside = 0.2
 	// noCosine stands for a memory without a vector.
 	noCosine = math.MinInt32
 	// cosineUnit is a cosine of 1 in whole numbers, whose sums are exact in any order.
@@ -157,12 +158,12 @@ func (s *search) compareEmbeddings(q *Query) {
 	}
 	alone := aloneFrom(cosines, q.Baseline)
 	for slot, c := range cosines {
-		near[slot] = -1
+		near[slot] = math.NaN()
 		if c == noCosine {
 			continue
 		}
 		deviations := (float64(c) - mean) * scale
-		near[slot] = max(0, deviations-embeddingFloor) * factor
+		near[slot] = deviations * factor
 		if found[slot] = deviations >= floor || float64(c) >= alone*cosineUnit; found[slot] {
 			near[slot] = max(near[slot], leastFound*factor)
 		}

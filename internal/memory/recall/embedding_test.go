@@ -40,7 +40,7 @@ func idsOf(hits []recall.Hit) (list []string) {
 }
 
 func partsOf(w *recall.Why) float64 {
-	return w.Words + w.Related + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
+	return w.Words + w.Related + w.Together + w.Neighbours + w.Session + w.Speaker + w.Date + w.Answer + w.Meaning + w.Worth
 }
 
 // axes are n vectors of n dimensions that have nothing in common.

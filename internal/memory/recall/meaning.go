@@ -14,7 +14,7 @@ type likeness struct {
 	scale float64 // 1 divided by their standard deviation, or 0
 	floor float64 // the product from which a memory is found without a word of the query
 
-	near      []float64 // by slot: of, by vectors of an endpoint; -1 for a memory without one; nil if no endpoint was asked
+	near      []float64 // by slot: of, by vectors of an endpoint; NaN for a memory without one; nil if no endpoint was asked
 	nearFound []bool    // by slot: it is found by its vector alone
 }
 
@@ -32,12 +32,13 @@ const (
 // leastNear returns the cosine from which one of n memories is found by its meaning alone.
 func leastNear(n int) float64 { return leastCosine + moreCosine*min(1, fewMemories/float64(n)) }
 
-// of returns by how much a memory is nearer than the others, in standard deviations above meaningFloor.
+// of returns by how much a memory is nearer than the others, in standard deviations: above meaningFloor by vectors of words, above or
+// below the average by vectors of an endpoint.
 func (l *likeness) of(slot int32) float64 {
 	if len(l.dots) == 0 {
 		return 0
 	}
-	if l.near != nil && l.near[slot] >= 0 {
+	if l.near != nil && !math.IsNaN(l.near[slot]) {
 		return l.near[slot]
 	}
 	if like := (float64(l.dots[slot])-l.mean)*l.scale - meaningFloor; like > 0 {
@@ -100,6 +101,9 @@ func (s *search) compareTurns(line []int32) []float64 {
 	}
 	s.meanings = sized(s.meanings, len(line))
 	own, beside, around := s.w.Meaning, s.w.Beside, s.w.Around
+	if s.like.near != nil { // such vectors know what a turn says; those around it are mostly noise
+		beside, around = own*embeddingBeside, 0
+	}
 	for i := range s.meanings {
 		l := s.likes[i : i+5 : i+5]
 		s.meanings[i] = own*l[2] + beside*(l[1]+l[3]) + around*(l[0]+l[4])

@@ -68,7 +68,7 @@ func (s *search) plan(q *Query) *plan {
 		s.nameSpeakers(p, list)
 	}
 	p.weigh(w)
-	s.grow(p)
+	s.grow(p, q)
 	return p
 }
 
@@ -309,7 +309,7 @@ func (p *plan) weigh(w *Weights) {
 }
 
 // grow finds words of the index that can replace those of the query.
-func (s *search) grow(p *plan) {
+func (s *search) grow(p *plan, q *Query) {
 	x, w := s.x, &s.w
 	exact := map[int32]bool{}
 	for i := range p.words {
@@ -319,6 +319,9 @@ func (s *search) grow(p *plan) {
 				wd.numbers, exact[n] = append(wd.numbers, n), true
 			}
 		}
+	}
+	if q.Embedding != nil && q.Embeddings != nil && q.Embeddings.Len() >= s.count { // a model knows more than the lists
+		return
 	}
 	for i := range p.words[:min(len(p.words), maxGrown)] {
 		wd := &p.words[i]
