@@ -233,6 +233,16 @@ func TestAKeyThatExpiresSoonIsMarked(t *testing.T) {
 	for _, path := range []string{"/console/keys", "/console/keys/" + key.ID} {
 		v.get(path).want(t, 200, `<span class="state state-expiring">expires in 3 days</span>`)
 	}
+
+	// An expired key can be used again if it gets a later time.
+	clock.Advance(4 * 24 * time.Hour)
+	path := "/console/keys/" + key.ID
+	if got := v.get(path).want(t, 200, "state-expired", path+"/change"); strings.Contains(got.text, "state-expiring") {
+		t.Error("an expired key is marked as one that will expire")
+	}
+	later := clock.Now().AddDate(1, 0, 0).UTC().Format("2006-01-02T15:04")
+	v.post(path+"/change", url.Values{"revision": {"1"}, "name": {"crawler"}, "scope": {"read"}, "expiresAt": {later}}).want(t, 303)
+	v.get(path).want(t, 200, "state-active")
 }
 
 func TestKeysAreChangedByKeyboard(t *testing.T) {
