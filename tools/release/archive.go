@@ -63,19 +63,19 @@ var completions = map[string]string{
 
 // writeHelp writes the manual pages and the completions of shells into r.help. A program for this machine prints them.
 func (r *release) writeHelp(dir string) error {
-	binary := filepath.Join(dir, "keepsake.exe") // the name that every system starts
-	if err := r.compile(platform{runtime.GOOS, runtime.GOARCH}, binary); err != nil {
+	r.host = filepath.Join(dir, "keepsake.exe") // the name that every system starts
+	if err := r.compile(platform{runtime.GOOS, runtime.GOARCH}, r.host); err != nil {
 		return err
 	}
 	r.help = filepath.Join(dir, "help")
-	if _, err := command(r.root, nil, binary, "man", "--out", filepath.Join(r.help, "man")); err != nil {
+	if _, err := command(r.root, nil, r.host, "man", "--out", filepath.Join(r.help, "man")); err != nil {
 		return err
 	}
 	if err := os.Mkdir(filepath.Join(r.help, "completions"), 0o755); err != nil {
 		return err
 	}
 	for shell, name := range completions {
-		script, err := command(r.root, nil, binary, "completion", shell)
+		script, err := command(r.root, nil, r.host, "completion", shell)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type release struct {
 	at      time.Time // of the commit; every file of the release has it
 	root    string    // of the checkout
 	out     string
+	host    string // path of the program for this machine
 	help    string // folder with the folders man and completions, and with contactTexts
 	contact string // to whom vulnerabilities are reported; can be empty
 }
@@ -133,7 +134,13 @@ func (r *release) make(chosen []platform, work string, sign func([]byte) []byte)
 			return fmt.Errorf("image: %w", err)
 		}
 	}
-	return r.checksums(sign)
+	if err := r.checksums(sign); err != nil {
+		return err
+	}
+	if err := r.witness(); err != nil {
+		return fmt.Errorf("witness: %w", err)
+	}
+	return nil
 }
 
 // pack writes the archive, the bill of materials and the packages of a program.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -15,6 +16,9 @@ import (
 
 //go:embed migration
 var migrations embed.FS
+
+// known are the trees of all migrations that this program knows.
+var known = []fs.FS{migrations}
 
 var schemaDialect = schema.Dialect{
 	Goose: goose.DialectSQLite3,
@@ -27,7 +31,7 @@ var schemaDialect = schema.Dialect{
 
 // stepsOf reads the migrations of a file.
 func stepsOf(file string) ([]schema.Step, error) {
-	return schema.Read(strings.TrimSuffix(file, ".db"), migrations)
+	return schema.Read(strings.TrimSuffix(file, ".db"), known...)
 }
 
 // migrate upgrades the schema of a file that checkSchema has accepted. Migrations only go forward, each in its own transaction.
