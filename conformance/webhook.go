@@ -166,7 +166,7 @@ func eventChecks() []promise {
 			hook := hooksPath + "/" + c.newWebhook(fields{"url": "http://127.0.0.1:1/"}).text("id")
 			delivery := hook + "/deliveries/" + c.post(hook+"/ping").send().is(http.StatusCreated).text("id")
 			var last *answer
-			if !c.eventually(30*time.Second, func() bool {
+			if !c.eventually(time.Minute, func() bool {
 				last = c.get(delivery).send().is(http.StatusOK)
 				return len(last.list("attempts")) > 0
 			}) {
