@@ -11,11 +11,12 @@ import (
 
 // Token is one word of a text.
 type Token struct {
-	Term  string // what is searched: the stem, or a pair of characters; empty for the last character of a run of pairs
-	Word  string // the folded word; a single character in scripts without spaces
-	Start int    // bytes in the text
-	End   int
-	Pos   int // from 1; adjacent words have consecutive numbers
+	Term   string // what is searched: the stem, or a pair of characters; empty for the last character of a run of pairs
+	Word   string // the folded word; a single character in scripts without spaces
+	Marked string // the word with its accents and other marks: only case and width are folded
+	Start  int    // bytes in the text
+	End    int
+	Pos    int // from 1; adjacent words have consecutive numbers
 }
 
 // Analyzer finds the words of texts. It caches the stems of recent words and is safe for concurrent use.
@@ -56,7 +57,7 @@ func (a *Analyzer) Token(sp *Spelling) Token {
 	if sp.Pair != "" {
 		term = a.forms.of(sp.Pair)
 	}
-	t := Token{Term: term.stem, Word: word.word, Start: sp.Start, End: sp.End, Pos: sp.Pos}
+	t := Token{Term: term.stem, Word: word.word, Marked: word.marked, Start: sp.Start, End: sp.End, Pos: sp.Pos}
 	if sp.Last {
 		t.Term = ""
 	}

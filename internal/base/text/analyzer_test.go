@@ -61,10 +61,10 @@ func TestScanNumbersAndPlacesTokens(t *testing.T) {
 		return true
 	})
 	want := []Token{
-		{Term: "zurich", Word: "zurich", Start: 0, End: 7, Pos: 1},
-		{Term: "東京", Word: "東", Start: 9, End: 15, Pos: 2},
-		{Term: "", Word: "京", Start: 12, End: 15, Pos: 3},
-		{Term: "run", Word: "runs", Start: 16, End: 20, Pos: 4},
+		{Term: "zurich", Word: "zurich", Marked: "zürich", Start: 0, End: 7, Pos: 1},
+		{Term: "東京", Word: "東", Marked: "東", Start: 9, End: 15, Pos: 2},
+		{Term: "", Word: "京", Marked: "京", Start: 12, End: 15, Pos: 3},
+		{Term: "run", Word: "runs", Marked: "runs", Start: 16, End: 20, Pos: 4},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tokens (-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -28,14 +29,29 @@ func Fold(word string) string {
 	return norm.NFC.String(b.String())
 }
 
+// Marked folds a word except its marks: Phở becomes phở.
+func Marked(word string) string {
+	if lower, ok := foldASCII(word); ok {
+		return lower
+	}
+	return norm.NFC.String(strings.ReplaceAll(strings.ToLower(norm.NFKC.String(word)), "’", "'"))
+}
+
 // foldASCII folds an ASCII word. Most need no change.
 func foldASCII(word string) (string, bool) {
-	for i := range len(word) {
-		if word[i] >= 0x80 {
-			return "", false
-		}
+	if !isASCII(word) {
+		return "", false
 	}
 	return strings.ToLower(word), true
+}
+
+func isASCII(word string) bool {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // dropped reports whether search ignores a mark: accents, Hebrew points, Arabic vowels and the tatweel, variation selectors, and

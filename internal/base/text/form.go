@@ -10,9 +10,10 @@ import (
 
 // form is the normal form of a spelling.
 type form struct {
-	raw  string
-	word string // folded
-	stem string // of word
+	raw    string
+	word   string // folded
+	marked string // folded except its marks
+	stem   string // of word
 }
 
 // formCache caches the forms of recent spellings: texts repeat their words, and stemming takes a hundred times as long
@@ -51,7 +52,11 @@ func (c *formCache) clear() {
 
 func (c *formCache) makeForm(raw string) *form {
 	word, stem := c.form(raw)
-	return &form{raw: raw, word: word, stem: stem}
+	f := &form{raw: raw, word: word, marked: word, stem: stem}
+	if !isASCII(raw) {
+		f.marked = Marked(raw)
+	}
+	return f
 }
 
 // Form returns the folded word of a spelling, and its stem. A pictograph is not folded, and pairs of characters have no stem.

@@ -27,10 +27,10 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Language is a language with a stemmer and stop words.
+// Language is the language of a text, which decides how its words are compared.
 type Language uint8
 
-// The languages. English is that of texts whose language is unknown.
+// The languages. English is that of short texts whose language is unknown.
 const (
 	English Language = iota
 	Arabic
@@ -49,8 +49,13 @@ const (
 	Spanish
 	Swedish
 	Turkish
-	Languages // their number
+	Vietnamese // has no inflections, so no stemmer, and no list of stop words
+	Plain      // any other language of Latin letters: no stemmer and no stop words
+	Languages  // their number
 )
+
+// stemmed is the number of languages with a stemmer and stop words, which are the first ones.
+const stemmed = Vietnamese
 
 // LanguageSet is a set of languages: bit 1<<Language.
 type LanguageSet uint32
@@ -72,7 +77,7 @@ func (s LanguageSet) All(yield func(Language) bool) {
 
 // foreign are the languages but English. The lists of stop words are those of Snowball and of Jacques Savoy, under the BSD license;
 // stopwords/NOTICE.md says more.
-var foreign = [Languages]struct {
+var foreign = [stemmed]struct {
 	file string // of stop words
 	stem func(*snowballstem.Env) bool
 }{
@@ -92,7 +97,7 @@ var languagesOf = func() map[string]LanguageSet {
 	for word := range stopwords {
 		m[word] |= 1 << English
 	}
-	for l := English + 1; l < Languages; l++ {
+	for l := English + 1; l < stemmed; l++ {
 		list, err := stopwordFiles.ReadFile("stopwords/" + foreign[l].file + ".txt")
 		if err != nil {
 			panic(err) // the file is in the program
@@ -123,41 +128,98 @@ var voters = func() map[string]LanguageSet {
 }()
 
 // VotesOf returns the languages for which a folded word in a document votes: those that it is a stop word of, and English if it
-// is a frequent English word.
-func VotesOf(word string) LanguageSet { return voters[word] }
+// is a frequent English word. marked is Token.Marked.
+func VotesOf(word, marked string) LanguageSet { return voters[word].spelled(marked) }
 
-// Votes counts the stop words of a text by language.
-type Votes [Languages]int
+// StopwordVotes returns the languages for which a folded word in a short text votes: those that it is a stop word of. marked is
+// Token.Marked.
+func StopwordVotes(word, marked string) LanguageSet { return languagesOf[word].spelled(marked) }
 
-// Add counts a folded word.
-func (v *Votes) Add(word string) { v.AddSet(languagesOf[word]) }
+// spelled returns the languages of a set that a word with these marks can be of, and Plain if it has any marks or is of another
+// script. It is Vietnamese alone if it has letters that only Vietnamese has, and not English if it has any marks.
+func (s LanguageSet) spelled(marked string) LanguageSet {
+	switch {
+	case isASCII(marked):
+		return s
+	case isVietnamese(marked):
+		return 1<<Vietnamese | 1<<Plain
+	}
+	return s&^(1<<English) | 1<<Plain
+}
 
-// AddSet counts a stop word of these languages.
-func (v *Votes) AddSet(s LanguageSet) {
+// Votes counts the words of a text that vote for its language.
+type Votes struct {
+	words     int // all
+	languages [Languages]int
+}
+
+// Add counts a word that votes for some languages, or for none.
+func (v *Votes) Add(s LanguageSet) {
+	v.words++
 	for ; s != 0; s &= s - 1 {
-		v[bits.TrailingZeros32(uint32(s))]++
+		v.languages[bits.TrailingZeros32(uint32(s))]++
 	}
 }
 
-// Language returns the language with the most votes. It is English unless another one has at least two, and more than English.
+// Of returns the number of votes for a language. No word votes for Plain.
+func (v *Votes) Of(l Language) int {
+	if l == Plain {
+		return 0
+	}
+	return v.languages[l]
+}
+
+// The shares of a text's words that must vote for a language. Of a long text, so many words count as if they were all: it repeats its
+// stop words, and a list of them is short.
+const (
+	leastShare      = 0.15
+	leastVietnamese = 0.15
+	leastMarked     = 0.1 // English has fewer words with marks
+	mostWords       = 40
+	fewWords        = 12 // a text of fewer words is short
+)
+
+// Language returns the language of a text by its own words alone.
+//
+// It is Vietnamese if enough words have letters that only Vietnamese has. Otherwise it is the language with the most votes, if that
+// has at least two, and more than English. If too few of the words vote for it, no stemmer is better than a wrong one, and the
+// language is Plain. A text in which nothing votes for another language is English, such as a list of things, unless it is long and
+// many words have marks.
 func (v *Votes) Language() Language {
+	words := float64(min(v.words, mostWords))
+	enough := func(l Language, share float64) bool { return float64(v.languages[l]) >= share*words }
+	if v.languages[Vietnamese] > 2*v.languages[English] && enough(Vietnamese, leastVietnamese) {
+		return Vietnamese
+	}
+	best := v.Most()
+	switch {
+	case enough(best, leastShare):
+		return best
+	case best == English && (v.words < fewWords || !enough(Plain, leastMarked)):
+		return English
+	}
+	return Plain
+}
+
+// Most returns the language with the most votes. It is English unless another one has at least two, and more than English.
+func (v *Votes) Most() Language {
 	best := English
-	for l := English + 1; l < Languages; l++ {
-		if v[l] >= 2 && v[l] > v[best] {
+	for l := English + 1; l < stemmed; l++ {
+		if n := v.languages[l]; n >= 2 && n > v.languages[best] {
 			best = l
 		}
 	}
 	return best
 }
 
-// LanguageOf returns the language of a document, for which most of its different words vote.
+// LanguageOf returns the language of a document, for which its different words vote.
 func (a *Analyzer) LanguageOf(title, text string) Language {
 	var v Votes
 	counted := map[string]bool{}
 	count := func(t Token) bool {
-		if set := voters[t.Word]; set != 0 && !counted[t.Word] {
-			counted[t.Word] = true
-			v.AddSet(set)
+		if !counted[t.Marked] {
+			counted[t.Marked] = true
+			v.Add(VotesOf(t.Word, t.Marked))
 		}
 		return true
 	}
@@ -173,6 +235,9 @@ type stems [Languages]atomic.Pointer[formCache]
 func (a *Analyzer) Stem(l Language, t Token) string {
 	if l == English || t.Term == "" || !Inflected(t.Word) {
 		return t.Term
+	}
+	if l >= stemmed {
+		return t.Word
 	}
 	cache := a.stems[l].Load()
 	if cache == nil {

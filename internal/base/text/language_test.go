@@ -1,8 +1,11 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestStopWordsTellTheLanguage(t *testing.T) {
@@ -46,7 +49,7 @@ func TestInflectionsHaveOneStemInTheirLanguage(t *testing.T) {
 
 func TestEveryLanguageHasStopWords(t *testing.T) {
 	t.Parallel()
-	for l := range Languages {
+	for l := range stemmed {
 		n := 0
 		for word := range languagesOf {
 			if l.Stopword(word) {
@@ -71,6 +74,104 @@ func TestStemsOfOtherLanguagesAreCleared(t *testing.T) {
 	for i := range a.stems[German].Load().slots {
 		if a.stems[German].Load().slots[i].Load() != nil {
 			t.Fatal("a stem is still there")
+		}
+	}
+}
+
+// A text that consists of stop words of a language is never stemmed as if it were in another one that has fewer of them.
+func TestStopWordsOfALanguageAreNotStemmedAsAnother(t *testing.T) {
+	t.Parallel()
+	of := [stemmed][]string{}
+	for word, set := range Stopwords() {
+		for l := range set.All {
+			of[l] = append(of[l], word)
+		}
+	}
+	for l := range of {
+		slices.Sort(of[l])
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		l := rapid.Map(rapid.IntRange(0, int(stemmed)-1), func(n int) Language { return Language(n) }).Draw(t, "language")
+		words := rapid.SliceOfN(rapid.SampledFrom(of[l]), 2, 30).Draw(t, "words")
+		var votes Votes
+		for _, word := range words {
+			votes.Add(StopwordVotes(word, word))
+		}
+		got := votes.Language()
+		if got != l && got < stemmed && votes.Of(got) < votes.Of(l) {
+			t.Fatalf("%q of language %d has the language %d", words, l, got)
+		}
+		if got == Plain || got == Vietnamese {
+			t.Fatalf("%q of language %d has the language %d", words, l, got)
+		}
+	})
+}
+
+// The alphabet comes first: a word of another script than the language's is not stemmed.
+func TestWordsOfOtherScriptsAreNotStemmed(t *testing.T) {
+	t.Parallel()
+	for _, word := range strings.Fields("γάτες κουζίνα кошками книги הספרים כלבים الكتاب مهندسون किताबें գրքեր წიგნები 한국어 ねこ แมว 北京") {
+		word = Fold(word)
+		for l := range Languages {
+			stem := StemIn(l, word)
+			if own := l == Russian && strings.ContainsRune("ки", []rune(word)[0]) || l == Arabic && strings.ContainsRune("ام", []rune(word)[0]); !own && stem != word {
+				t.Errorf("language %d: the stem of %q is %q", l, word, stem)
+			}
+		}
+	}
+	for _, word := range strings.Fields("cats katzen gatos الكتاب") {
+		if stem := StemIn(Russian, word); stem != word {
+			t.Errorf("the Russian stem of %q is %q", word, stem)
+		}
+	}
+}
+
+func TestVietnameseIsKnownByItsLetters(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	for s, want := range map[string]Language{
+		"tết xong rồi hai ông bà còn sống hông": Vietnamese,
+		"mập lên 3 ký": Vietnamese,
+		"Phở Hòa":      Vietnamese,
+		"đi đâu đó":    Vietnamese,
+		"Máy này có bảo hành hai năm, còn máy cũ thì không.":               Vietnamese,
+		"DE\u0302\u0301N LU\u031BO\u031B\u0323T TO\u0302I RO\u0302\u0300I": Vietnamese, // decomposed
+		"We had phở at the new place on the corner.":                       English,
+		"Nguyễn Thị Hường is my dentist and she is in Lisbon.":             English,
+		"Pisicile dorm pe pat, dar câinele este sub masă și nu doarme.":    Romanian,
+		"São os pães da mãe e não são da avó, mas não estão à mão.":        Portuguese,
+	} {
+		if got := a.LanguageOf("", s); got != want {
+			t.Errorf("%q has the language %d, want %d", s, got, want)
+		}
+	}
+	if a.LanguageOf("", "Anđela i Đorđe su juče kupili novu kuću pored reke, a onda su se preselili") == Vietnamese {
+		t.Error("a Serbian text with a few đ is Vietnamese")
+	}
+}
+
+// No stemmer is better than a wrong one.
+func TestLanguagesWithoutAStemmerGetNone(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	for _, s := range []string{
+		"Včera jsem byl u lékaře a ten mi řekl, že musím méně pracovat a víc spát.",
+		"piec kaflowy w kuchni działa, dymi, ale działa, a klucz zapasowy leży w ogrodzie za płotem",
+		"Visi cilvēki piedzimst brīvi un vienlīdzīgi savā pašcieņā un tiesībās. Viņi ir apveltīti ar saprātu.",
+	} {
+		if got := a.LanguageOf("", s); got != Plain {
+			t.Errorf("%q has the language %d, want none", s, got)
+		}
+	}
+	for _, s := range []string{"Katzen", "Kettle electric 1.7 litre stainless steel cordless 2200 W boil-dry protection grey brushed", ""} {
+		if got := a.LanguageOf("", s); got != English {
+			t.Errorf("%q has the language %d, want English", s, got)
+		}
+	}
+	token := Token{Term: "run", Word: "runs", Marked: "runs"}
+	for _, l := range []Language{Plain, Vietnamese} {
+		if got := a.Stem(l, token); got != "runs" {
+			t.Errorf("the stem in language %d is %q", l, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func StemIn(l Language, word string) string {
 	if l == English {
 		return Stem(word)
 	}
-	if !Inflected(word) {
+	if l >= stemmed || !Inflected(word) || !l.writes(word) {
 		return word
 	}
 	env := snowballstem.NewEnv(l.spell(word))
@@ -29,6 +29,19 @@ func StemIn(l Language, word string) string {
 		return s
 	}
 	return word
+}
+
+// writes reports whether a word begins with a letter of the language's script.
+func (l Language) writes(word string) bool {
+	script := unicode.Latin
+	switch l {
+	case Arabic:
+		script = unicode.Arabic
+	case Russian:
+		script = unicode.Cyrillic
+	}
+	r, _ := utf8.DecodeRuneInString(word)
+	return unicode.Is(script, r)
 }
 
 // ending replaces what a word ends with.

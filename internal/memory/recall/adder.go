@@ -27,6 +27,7 @@ type Adder struct {
 type spelling struct {
 	token    text.Token // without a place
 	known    *knowledge
+	votes    text.LanguageSet
 	vector   vectors.Word
 	unspaced bool  // of a script that writes without spaces
 	pair     term  // of an unspaced word, with the next one; empty for none
@@ -131,6 +132,7 @@ func (a *Adder) newSpelling(key string, sp *text.Spelling) int32 {
 	s := spelling{token: t}
 	if t.Word != "" {
 		s.known, s.unspaced = knownOf(t.Word), text.Unspaced(t.Word)
+		s.votes = text.StopwordVotes(t.Word, t.Marked)
 		switch {
 		case !s.unspaced && a.index.vectors:
 			s.vector = vectors.Find(t.Word)
@@ -152,7 +154,7 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 	var votes text.Votes
 	a.tokens = a.tokens[:0]
 	a.eachSpelling(s, func(n int32, sp *text.Spelling) {
-		votes.AddSet(a.list[n].known.votes)
+		votes.Add(a.list[n].votes)
 		a.tokens = append(a.tokens, token{n, int32(sp.Start), int32(sp.End)})
 	})
 	m.language = votes.Language()

@@ -5,7 +5,6 @@ import "keepsake/internal/base/text"
 // knowledge is what the lists of all languages say about a folded word, so that each word of a text is looked up once and not in
 // each list.
 type knowledge struct {
-	votes   text.LanguageSet // where it is a stop word
 	stops   text.LanguageSet // where it says nothing: also English idle words
 	tells   text.LanguageSet
 	chats   text.LanguageSet
@@ -26,7 +25,6 @@ var known = func() map[string]*knowledge {
 		return m[word]
 	}
 	for word, set := range text.Stopwords() {
-		of(word).votes |= set
 		of(word).stops |= set
 	}
 	for word := range idle {

@@ -80,11 +80,11 @@ const faint = 0.1
 func (s *search) languageOf(tokens []text.Token) text.Language {
 	var votes text.Votes
 	for _, t := range tokens {
-		votes.Add(t.Word)
+		votes.Add(text.StopwordVotes(t.Word, t.Marked))
 	}
 	best, most := text.English, -1.0
 	for l, n := range s.languages {
-		if score := float64(votes[l]) + float64(n)/float64(s.count); score > most {
+		if score := float64(votes.Of(text.Language(l))) + float64(n)/float64(s.count); score > most {
 			best, most = text.Language(l), score
 		}
 	}

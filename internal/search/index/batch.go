@@ -35,7 +35,7 @@ type batchTerm struct {
 
 // occurrence is a word at a position of a document. Until the language of the document is known, terms have their numbers in
 // the lexicon.
-type occurrence struct{ stem, word, doc, position uint32 }
+type occurrence struct{ stem, word, marked, doc, position uint32 }
 
 // place is where a term occurs.
 type place struct{ doc, position, word uint32 }
@@ -101,7 +101,7 @@ func (b *batch) addSpelling(sp *text.Spelling, doc, position uint32) int {
 	if found.word == 0 {
 		return 0
 	}
-	o := occurrence{stem: found.stem, word: found.word, doc: doc, position: position}
+	o := occurrence{stem: found.stem, word: found.word, marked: found.marked, doc: doc, position: position}
 	switch {
 	case sp.Pair != "":
 		o.stem = b.lexicon.of(sp.Pair).stem

@@ -32,10 +32,10 @@ func (c *languageCounts) docs() (sum int64) {
 	return sum
 }
 
-// language returns the language of a document.
+// language returns the language of a document. Only a damaged segment, which the checksum finds later, has unknown ones.
 func (s *segment) language(doc uint32) text.Language {
 	if len(s.languages) > 0 {
-		return text.Language(s.languages[doc])
+		return min(text.Language(s.languages[doc]), text.Languages-1)
 	}
 	for l, docs := range s.byLanguage {
 		if docs > 0 {
@@ -104,7 +104,7 @@ func languageOf(words []Word, languages text.LanguageSet) text.Language {
 	}
 	var votes text.Votes
 	for i := range words {
-		votes.AddSet(text.StopwordIn(words[i].Word) & languages)
+		votes.Add(text.StopwordIn(words[i].Word) & languages)
 	}
-	return votes.Language()
+	return votes.Most()
 }

@@ -24,7 +24,11 @@ type Lexicon struct {
 }
 
 // spelling contains the numbers of the terms of a spelling. Number 0 is no term.
-type spelling struct{ stem, word uint32 } // stem is the English one
+type spelling struct {
+	stem   uint32 // the English one
+	word   uint32
+	marked uint32 // the word with its marks; word if there are none
+}
 
 // foreignStem is the stem of a word in another language than English.
 type foreignStem struct {
@@ -39,11 +43,13 @@ type lexiconTerm struct {
 	batch  uint32 // the last batch that contains it
 	number uint32 // in that batch
 
+	// Of a word, or of a word with its marks:
+	votes    text.LanguageSet // languages for which it votes
+	document uint32           // the last document for whose language it voted
+
 	// Of a word:
-	votes     text.LanguageSet // languages for which it votes
-	inflected bool             // it has other stems in other languages
-	document  uint32           // the last document for whose language it voted
-	foreign   uint32           // the first of its stems in other languages than English
+	inflected bool   // it has other stems in other languages
+	foreign   uint32 // the first of its stems in other languages than English
 }
 
 // maxSpellings is the number of spellings, and of stems in other languages than English, above which the lexicon is emptied.
@@ -121,7 +127,7 @@ func (l *Lexicon) read(raw string) spelling {
 	if s.word == 0 {
 		s.word = l.add(wordTerm(word))
 		w := &l.terms[s.word]
-		w.votes, w.inflected = text.VotesOf(word), text.Inflected(word)
+		w.votes, w.inflected = text.VotesOf(word, word), text.Inflected(word)
 		ok = false
 	}
 	if stem == word && s.stem == 0 { // as of many words
@@ -133,6 +139,11 @@ func (l *Lexicon) read(raw string) spelling {
 	}
 	if stem != word {
 		s.stem = l.stem(text.English, stem)
+	}
+	s.marked = s.word
+	if marked := text.Marked(raw); marked != word {
+		s.marked = l.stem(text.Vietnamese, marked)
+		l.terms[s.marked].votes = text.VotesOf(word, marked)
 	}
 	return s
 }
@@ -151,14 +162,14 @@ func (l *Lexicon) stemIn(language text.Language, word uint32) uint32 {
 	return stem
 }
 
-// languageOf returns the language of a document, for which most of its different words vote.
+// languageOf returns the language of a document, for which its different words vote.
 func (l *Lexicon) languageOf(log []occurrence) text.Language {
 	var votes text.Votes
 	l.document++
 	for i := range log {
-		if w := &l.terms[log[i].word]; w.votes != 0 && w.document != l.document {
+		if w := &l.terms[log[i].marked]; w.document != l.document {
 			w.document = l.document
-			votes.AddSet(w.votes)
+			votes.Add(w.votes)
 		}
 	}
 	return votes.Language()
