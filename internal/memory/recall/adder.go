@@ -30,7 +30,7 @@ type spelling struct {
 	votes    text.LanguageSet
 	vector   vectors.Word
 	unspaced bool  // of a script that writes without spaces
-	pair     term  // of an unspaced word, with the next one; empty for none
+	pair     term  // of an unspaced word, with the next one; in Vietnamese, the word without marks; empty for none
 	term     term  // in language
 	marks    marks // in language
 	language text.Language
@@ -196,13 +196,16 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 // addTerms adds the terms of a word in a language.
 func (a *Adder) addTerms(n int32, l text.Language) *spelling {
 	s := &a.list[n]
-	switch {
-	case s.pair.text != "":
-		a.terms = append(a.terms, termRef{n, true})
-	case !s.unspaced && (!s.resolved || s.language != l):
-		s.term = term{termIn(a.index.analyzer, l, s.token, s.known), -1}
+	if !s.unspaced && (!s.resolved || s.language != l) {
+		s.term, s.pair = term{termIn(a.index.analyzer, l, s.token, s.known), -1}, term{}
+		if l == text.Vietnamese && s.term.text != s.token.Word {
+			s.pair = term{toneless(s.token.Word), -1}
+		}
 		s.marks = marksOf(l, s.known, s.term.text)
 		s.language, s.resolved = l, true
+	}
+	if s.pair.text != "" {
+		a.terms = append(a.terms, termRef{n, true})
 	}
 	a.terms = append(a.terms, termRef{n, false})
 	return s

@@ -61,6 +61,11 @@ func (s *search) plan(q *Query) *plan {
 		zone = time.UTC
 	}
 	p.language = s.languageOf(tokens)
+	if !slices.ContainsFunc(tokens, func(t text.Token) bool { return t.Marked != t.Word }) {
+		for i := range tokens { // typed without marks, they are found with any
+			tokens[i].Marked = ""
+		}
+	}
 	p.dates = readDates(list, asOf.In(zone), &lexicons[p.language])
 	p.answer = answerTo(list, p.language)
 	s.addWords(p, list, tokens, askedWords(x.analyzer, q.Text))

@@ -651,3 +651,31 @@ func TestWordsThatNoMemoryContainsAreReplaced(t *testing.T) {
 		t.Error("an unknown word is replaced")
 	}
 }
+
+// Tones distinguish Vietnamese words. A query that is typed without marks still finds them.
+func TestVietnameseIsFoundWithAndWithoutItsMarks(t *testing.T) {
+	t.Parallel()
+	x := facts(
+		"Tôi bán dừa ở chợ mỗi buổi sáng.",
+		"Chị mua một quả dưa hấu ở đường Lê Lợi.",
+		"Mẹ đưa tôi đến trường bằng xe đạp.",
+		"She keeps a dua melon in the fridge.",
+	)
+	for q, want := range map[string][]string{
+		"dừa":         {"m1", "m4"}, // in another language, marks do not count
+		"quả dưa":     {"m2", "m4"},
+		"dua":         {"m1", "m2", "m3", "m4"},
+		"xe dap":      {"m3"},
+		"duong le lo": {"m2"},
+	} {
+		hits, _ := x.Search(nil, recall.Query{Text: q, Limit: 10, Now: now})
+		var ids []string
+		for _, h := range hits {
+			ids = append(ids, h.ID)
+		}
+		slices.Sort(ids)
+		if !slices.Equal(ids, want) {
+			t.Errorf("%q finds %v, want %v", q, ids, want)
+		}
+	}
+}

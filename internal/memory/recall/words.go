@@ -44,10 +44,20 @@ func (x *Index) addWord(w word) {
 	}
 }
 
+// toned returns the term of a Vietnamese word with its marks, which distinguish words, and toneless the one without them, by which a
+// query without marks finds it. Both differ from the terms of other languages.
+func toned(marked string) string  { return "\x01" + marked }
+func toneless(word string) string { return "\x02" + word }
+
 // termIn returns the term of a word in a language. In English, it is the stem, that of the regular form for irregular words, or the
-// digits of a number.
+// digits of a number. In Vietnamese, it has the marks of the word, unless they are unknown: t.Marked is empty.
 func termIn(a *text.Analyzer, l text.Language, t text.Token, known *knowledge) string {
 	switch c := t.Word[0]; {
+	case l == text.Vietnamese && text.Inflected(t.Word):
+		if t.Marked == "" {
+			return toneless(t.Word)
+		}
+		return toned(t.Marked)
 	case l != text.English && c > '9':
 		return a.Stem(l, t)
 	case known.regular != "":
