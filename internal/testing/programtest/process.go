@@ -2,6 +2,7 @@ package programtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type Process struct {
 	URL        string // of the API
 	BackendURL string // of the probes
 	Key        string // with all scopes, once the process is ready
+	Password   string // of admin@localhost, after a first start
 	Log        *Output
 
 	t     testing.TB
@@ -163,9 +165,8 @@ func (p *Process) ReadyOrEnded() bool {
 	if !ready {
 		return false
 	}
-	if p.Key == "" {
-		p.Key = FirstKey(p.Dir)
-	}
+	first := readFirstStart(p.Dir)
+	p.Key, p.Password = cmp.Or(p.Key, first.APIKey), first.Password
 	_ = os.Remove(filepath.Join(p.Dir, "first-start.json")) // there after a first start only
 	return true
 }
@@ -190,16 +191,17 @@ func (p *Process) Ready() bool {
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // FirstKey reads the key that a first start leaves in the data folder. It is empty if there is none.
-func FirstKey(dir string) string {
+func FirstKey(dir string) string { return readFirstStart(dir).APIKey }
+
+// firstStart is what a first start leaves in the data folder.
+type firstStart struct{ APIKey, Password string }
+
+func readFirstStart(dir string) (first firstStart) {
 	text, err := os.ReadFile(filepath.Join(dir, "first-start.json"))
-	if err != nil {
-		return ""
+	if err != nil || json.Unmarshal(text, &first) != nil {
+		return firstStart{}
 	}
-	var first struct{ APIKey string }
-	if json.Unmarshal(text, &first) != nil {
-		return ""
-	}
-	return first.APIKey
+	return first
 }
 
 // PID is the number of the process.

@@ -1,11 +1,12 @@
+//go:build unix
+
 package deploy_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -64,84 +65,50 @@ func TestTutorialShowsTheExamples(t *testing.T) {
 	}
 }
 
-// commandsOfTutorial returns the commands of the tutorial but those that build and start servers, and what it says the bot prints.
-func commandsOfTutorial(t *testing.T) (script, prints string) {
-	t.Helper()
-	var b strings.Builder
-	for _, block := range blocksOf(t, tutorial) {
-		switch {
-		case block.language == "":
-			prints = block.text
-		case block.language == "sh" && (block.reason == "" || block.reason == "needs index.html" || block.reason == "needs bot.py"):
-			b.WriteString(block.text)
-		}
-	}
-	return b.String(), prints
-}
-
-// TestTutorialBuildsWhatItSays runs the tutorial: its commands in their order, then the search box in a browser and the bot with
-// a model.
+// TestTutorialBuildsWhatItSays runs the commands of the tutorial, then the search box in a browser and the bot with a model.
 func TestTutorialBuildsWhatItSays(t *testing.T) {
 	t.Parallel()
-	testtier.Long(t, "builds and starts the program, and starts Chromium")
-	for _, name := range []string{"bash", "curl", "sed", "python3"} {
-		if _, err := exec.LookPath(name); err != nil {
-			testtier.Missing(t, name)
-		}
-	}
-	dir, bin := t.TempDir(), t.TempDir()
-	site := httptest.NewServer(http.FileServer(http.Dir(dir)))
-	t.Cleanup(site.Close)
-	stranger := httptest.NewServer(http.FileServer(http.Dir(dir)))
-	t.Cleanup(stranger.Close)
-	p := programtest.Start(t, filepath.Join(t.TempDir(), "data"), programtest.Flags("--cors-origins", site.URL))
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.Symlink(programtest.Binary(t), filepath.Join(bin, "keepsake")))
-	here := func(text string) []byte { return []byte(strings.ReplaceAll(text, "http://localhost:8080", p.URL)) }
-	must(os.WriteFile(filepath.Join(dir, "index.html"), here(read(t, searchBox)), 0o600))
-	must(os.WriteFile(filepath.Join(dir, "bot.py"), []byte(read(t, bot)), 0o600))
-
-	script, prints := commandsOfTutorial(t)
-	script = string(here(strings.Replace(script, "KEEPSAKE_KEY=kpsk_…", "KEEPSAKE_KEY="+p.Key, 1)))
-	run := func(script string, env ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", script)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), append(env, "PATH="+bin+":"+os.Getenv("PATH"))...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return string(out)
-	}
-	out := run(script + "\necho BOT=$BOT_KEY\n")
-	for _, want := range []string{"4 created", "Gurgling radiators", "insufficient_scope", prints, "Prefers messages to calls.", `"receiptId"`} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the commands print %s\nwant in it %s", out, want)
+	testtier.Long(t, "starts the program and Chromium")
+	r := runPage(t, "docs/tutorial.md", `echo "BOT=$BOT_KEY"`)
+	for _, want := range []string{"4 created", "Gurgling radiators", "insufficient_scope", only(t, tutorial, ""), "Prefers messages to calls.", `"receiptId"`} {
+		if !strings.Contains(r.output, want) {
+			t.Errorf("the commands print %s\nwant in it %s", r.output, want)
 		}
 	}
 
-	t.Run("search box", func(t *testing.T) { useSearchBox(t, site.URL, stranger.URL) })
+	t.Run("search box", func(t *testing.T) {
+		site := siteAt(t, r.free("3000"), r.dir)
+		stranger := siteAt(t, "127.0.0.1:0", r.dir)
+		useSearchBox(t, site, stranger)
+	})
 	t.Run("bot with a model", func(t *testing.T) {
-		_, key, _ := strings.Cut(out, "BOT=")
+		_, key, _ := strings.Cut(r.output, "BOT=")
 		chat := &scripted{}
 		server := httptest.NewServer(chat)
 		defer server.Close()
-		said := run("printf '%s\\n' 'My boiler is a TX-4410.' 'It shows E7.' | python3 bot.py",
-			"KEEPSAKE_URL="+p.URL, "BOT_KEY="+strings.TrimSpace(key), "CHAT_URL="+server.URL, "CHAT_KEY=chat-key")
-		if said != "answer 1\nanswer 2\n" {
-			t.Errorf("the bot says %q", said)
+		said, err := r.shell("printf '%s\\n' 'My boiler is a TX-4410.' 'It shows E7.' | python3 bot.py",
+			"KEEPSAKE_URL="+r.process.URL, "BOT_KEY="+strings.TrimSpace(key), "CHAT_URL="+server.URL, "CHAT_KEY=chat-key").CombinedOutput()
+		if err != nil || string(said) != "answer 1\nanswer 2\n" {
+			t.Errorf("the bot says %q, %v", said, err)
 		}
 		if last := chat.last(); !strings.Contains(last, "clean the fan") || !strings.Contains(last, "customer: My boiler is a TX-4410.") ||
 			strings.Contains(last, "answer 1") {
 			t.Errorf("the model got %s", last)
 		}
 	})
+}
+
+// siteAt serves a folder at an address and returns its URL.
+func siteAt(t *testing.T, address, dir string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.FileServer(http.Dir(dir))}}
+	site.Start()
+	t.Cleanup(site.Close)
+	return site.URL
 }
 
 // useSearchBox types into the search box from its own site, and from one that may not call the API.
