@@ -13,12 +13,12 @@ import (
 )
 
 func keysCommand(st *stage) *cobra.Command {
-	return group("keys", "Create, list, change, rotate and revoke API keys; rotate the master key and the signing key",
+	return group("keys", "Create, list, change, rotate and revoke API keys; rotate the master and signing keys",
 		keysCreateCommand(st), keysListCommand(st), keysGetCommand(st), keysChangeCommand(st), keysDisableCommand(st),
 		keysEnableCommand(st), keysRotateCommand(st), keysCompleteCommand(st), keysRevokeCommand(st), keysRotateMasterCommand(st), keysRotateSigningCommand(st))
 }
 
-const scopesHelp = "read,write,developer:manage,analytics:read,memory:read,memory:write,admin"
+const scopesHelp = "read, write, developer:manage, analytics:read, memory:read, memory:write, admin"
 
 func keysCreateCommand(st *stage) *cobra.Command {
 	var (
@@ -159,7 +159,7 @@ func keysListCommand(st *stage) *cobra.Command {
 
 // aboutKey returns a command whose argument is the ID or the name of an API key. do gets the ID.
 func aboutKey(st *stage, cmd *cobra.Command, do func(ctx context.Context, c *client.Client, id string) error) *cobra.Command {
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = oneArgument
 	t := targetFlags(st, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.with(cmd.Context(), func(c *client.Client) error {

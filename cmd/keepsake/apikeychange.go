@@ -18,7 +18,7 @@ func keysChangeCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "change KEY", Short: "Change the name, scopes, expiry or limits of an API key", Args: cobra.ExactArgs(1),
+		Use: "change KEY", Short: "Change the name, scopes, expiry or limits of an API key", Args: oneArgument,
 		Long: "Changes the given fields of an API key and leaves the others unchanged. KEY is an ID or a name. Requests with the key\n" +
 			"have the new scopes and limits at once. --scopes and --allowed-ips replace the whole old list.",
 		Example: "  keepsake keys change website --scopes read --requests-per-minute 60\n" +

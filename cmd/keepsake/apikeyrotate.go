@@ -18,7 +18,7 @@ func keysRotateCommand(st *stage) *cobra.Command {
 		force, asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate KEY", Short: "Rotate an API key", Args: cobra.ExactArgs(1),
+		Use: "rotate KEY", Short: "Rotate an API key", Args: oneArgument,
 		Long: "Gives an API key a new secret and prints it on standard output. ID, limits and quotas stay the same. The old secret\n" +
 			"keeps working for the grace period, so that clients can change over; `keepsake keys complete` ends it earlier.\n" +
 			"KEY is an ID or a name.",

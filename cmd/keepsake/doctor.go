@@ -123,10 +123,6 @@ func (d *diagnosis) folder(ctx context.Context, cfg config.Config) {
 		d.find(well, "data", "%s", cfg.Data)
 	}
 	d.space(cfg.Data)
-	if cfg.DatabaseURL == "" && !exists(filepath.Join(cfg.Data, "main.db")) {
-		d.find(broken, "data", "%s %v", cfg.Data, instance.ErrNotInitialised)
-		return
-	}
 	if err := instance.Examine(ctx, &cfg); err != nil {
 		d.find(broken, "data", "%v", err)
 		return

@@ -25,7 +25,7 @@ func documentsCommand(st *stage) *cobra.Command {
 func documentsImportCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Import documents from NDJSON or a JSON array", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Import documents from NDJSON or a JSON array", Args: oneArgument,
 		Long: "Imports one document per line: {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}. Only a title or a text is\n" +
 			"required. A document whose ID exists is replaced. The file can also be a JSON array of any length, whose elements count\n" +
 			"as lines. `-` reads standard input. A line that is refused does not stop the others, but the exit code is 1.",

@@ -17,7 +17,7 @@ const filterHelp = "comparison of metadata, `NAME:OP:VALUE` with eq, ne, lt, lte
 func documentsGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get ID", Short: "Show a document", Args: cobra.ExactArgs(1),
+		Use: "get ID", Short: "Show a document", Args: oneArgument,
 		Example: "  keepsake documents get boiler",
 	}
 	t := targetFlags(st, cmd)
@@ -108,7 +108,7 @@ func documentsSearchCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "search QUERY", Short: "Search documents", Args: cobra.ExactArgs(1),
+		Use: "search QUERY", Short: "Search documents", Args: oneArgument,
 		Long: "Finds the documents with the words of the query, best first. \"Quoted words\" must be together, and -excluded words must\n" +
 			"not occur. A query that begins with - comes after --, behind the flags.",
 		Example: "  keepsake documents search 'bleed the radiators' --collection handbook",

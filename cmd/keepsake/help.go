@@ -2,13 +2,17 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"keepsake/internal/base/problem"
 )
 
 // connectionFlags say which instance a command works on. Help pages list them apart from the flags of the command.
@@ -32,8 +36,55 @@ func markConnectionFlags(cmd *cobra.Command) {
 // printHelp writes the help page of a command.
 func printHelp(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short+".")))
+	fmt.Fprintf(w, "%s\n\n", wrapped(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short+"."))))
 	_ = printUsage(w, cmd)
+}
+
+// helpWidth is the number of columns of a help page.
+const helpWidth = 100
+
+// wrapped breaks the lines of a help text that are longer than helpWidth. The lines of a paragraph are filled; in a paragraph
+// with indented lines, each line stands for itself and keeps its indent.
+func wrapped(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		lines := strings.Split(p, "\n")
+		if !slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > helpWidth }) {
+			continue
+		}
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
+			lines = []string{strings.Join(lines, " ")}
+		}
+		for j, l := range lines {
+			lines[j] = filled(l)
+		}
+		paragraphs[i] = strings.Join(lines, "\n")
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// filled breaks a line between words, and indents what follows like the line.
+func filled(line string) string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(line) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+			b.WriteString(indent)
+			column = len(indent)
+		case column+1+width > helpWidth:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteString(" ")
+			column++
+		}
+		b.WriteString(word)
+		column += width
+	}
+	return b.String()
 }
 
 // printUsage writes the usage, the examples, the commands and the flags of a command. It is written out because cobra's
@@ -58,7 +109,7 @@ func printUsage(w io.Writer, cmd *cobra.Command) error {
 		}
 	}
 	for _, group := range flagGroups(cmd) {
-		fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsages())
+		fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(helpWidth))
 	}
 	if topics := topicsOf(cmd); len(topics) > 0 {
 		fmt.Fprintln(w, "\nHelp topics:")
@@ -130,11 +181,47 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return usageError(fmt.Sprintf("unexpected argument %q: '%[2]s' takes only flags; run '%[2]s --help'", args[0], cmd.CommandPath()))
 }
 
+// oneArgument requires the one argument that the usage of a command names.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return usageError(fmt.Sprintf("an argument is missing in '%s'", cmd.UseLine()))
+	default:
+		return usageError(fmt.Sprintf("there are %d arguments, but '%s' takes one; put an argument with blanks in quotes", len(args), cmd.UseLine()))
+	}
+}
+
+// withHelp adds the help page to the error of a command that did not start, unless the error says what to do.
+func withHelp(cmd *cobra.Command, text string) string {
+	for _, advice := range []string{"--help'", "did you mean", "flags come after"} {
+		if strings.Contains(text, advice) {
+			return text
+		}
+	}
+	return fmt.Sprintf("%s; run '%s --help'", text, cmd.CommandPath())
+}
+
+// flagMeant adds the flag that was probably meant to the error of an unknown one.
+func flagMeant(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if similar := problem.Similar(unknown.GetSpecifiedName(), known); similar != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, similar)
+	}
+	return err
+}
+
 // commandFirst returns the error of a command line whose flags do not parse. Where a command is missing or unknown, that is the
 // error: the flags belong to the command that was meant.
 func commandFirst(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasAvailableSubCommands() {
-		return err
+		return flagMeant(cmd, err)
 	}
 	_, rest, findErr := cmd.Root().Find(args)
 	if findErr != nil {

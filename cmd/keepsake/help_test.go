@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -86,6 +87,34 @@ func TestHelpListsConnectionFlagsApart(t *testing.T) {
 	}
 }
 
+func TestHelpPagesAreNotTooWide(t *testing.T) {
+	t.Parallel()
+	eachCommand(rootCommand(&stage{out: io.Discard, err: io.Discard}), func(c *cobra.Command) {
+		var page bytes.Buffer
+		c.SetOut(&page)
+		printHelp(c, nil)
+		for line := range strings.Lines(page.String()) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
+				t.Errorf("%s: %s", c.CommandPath(), line)
+			}
+		}
+	})
+}
+
+func TestLongHelpTextsAreBrokenBetweenWords(t *testing.T) {
+	t.Parallel()
+	long := strings.TrimSpace(strings.Repeat("twelve_bytes ", 10))
+	for text, want := range map[string]string{
+		"short\nlines stay":        "short\nlines stay",
+		long + "\nend":             strings.TrimSpace(long[:91-1]) + "\n" + long[91:] + " end",
+		"a\n\n  name\n    " + long: "a\n\n  name\n    " + long[:90] + "\n    " + long[91:],
+	} {
+		if got := wrapped(text); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 func TestMistypedCommandsGetASuggestion(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -111,7 +140,12 @@ func TestAMissingOrUnknownCommandIsNamedBeforeItsFlags(t *testing.T) {
 		"serv --listen :9000":              `unknown command "serv" for "keepsake"; did you mean serve`,
 		"versions relase --sunset-at 2027": `unknown command "relase" for "keepsake versions"; did you mean release?`,
 		"versions --colour":                `unknown flag: --colour`,
-		"keys list --colour":               `unknown flag: --colour`,
+		"keys list --colour":               `unknown flag: --colour; run 'keepsake keys list --help'`,
+		"keys create --scope read":         `unknown flag: --scope; did you mean --scopes?`,
+		"keys create --scopes read":        `required flag(s) "name" not set; run 'keepsake keys create --help'`,
+		"documents search":                 `an argument is missing in 'keepsake documents search QUERY [flags]'; run 'keepsake documents search --help'`,
+		"memories recall ada tea":          `there are 2 arguments, but 'keepsake memories recall QUERY [flags]' takes one; put`,
+		"migrate --from a --to b:5432":     `--from and --to are both folders: a database begins with postgres://`,
 	} {
 		var text bytes.Buffer
 		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.HasPrefix(text.String(), "keepsake: "+want) {
@@ -124,7 +158,8 @@ func TestHelpShowsTheDefaultsOfSettings(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	run([]string{"serve", "--help"}, &stage{out: &out, err: io.Discard})
-	if want := regexp.MustCompile(`--listen string .*\(default :8080\) \(KEEPSAKE_LISTEN\)`); !want.MatchString(out.String()) {
+	page := strings.Join(strings.Fields(out.String()), " ")
+	if want := regexp.MustCompile(`--listen string .*\(default :8080\) \(KEEPSAKE_LISTEN\)`); !want.MatchString(page) {
 		t.Errorf("the help page is\n%s", out.String())
 	}
 }

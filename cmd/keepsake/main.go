@@ -63,11 +63,15 @@ func run(args []string, st *stage) int {
 	ctx, stop := untilSignalled()
 	defer stop()
 
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(st.err, "keepsake: "+serverurl.Redact(strings.ReplaceAll(err.Error(), "\n", "; "), slices.Concat(args, st.env)...))
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if !started {
+		text = withHelp(cmd, text)
+	}
+	fmt.Fprintln(st.err, "keepsake: "+serverurl.Redact(text, slices.Concat(args, st.env)...))
 	st.flush()
 	var usage usageError
 	var setting *config.Error

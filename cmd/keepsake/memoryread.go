@@ -106,7 +106,7 @@ func memoriesRecallCommand(st *stage) *cobra.Command {
 		asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "recall QUERY", Short: "Recall the memories of a subject that answer a question", Args: cobra.ExactArgs(1),
+		Use: "recall QUERY", Short: "Recall the memories of a subject that answer a question", Args: oneArgument,
 		Long: "Prints the memories that answer a question about a subject, best first. The access log of the subject records the recall,\n" +
 			"as it does for every caller.",
 		Example: "  keepsake memories recall 'what does Ada drink?' --subject demo-ada",

@@ -51,6 +51,9 @@ func migrateCommand(st *stage) *cobra.Command {
 		if m.To, err = s.place("--to", to, keysTo); err != nil {
 			return err
 		}
+		if m.From.DatabaseURL == "" && m.To.DatabaseURL == "" {
+			return usageError("--from and --to are both folders: a database begins with postgres://, and `keepsake backup` and `keepsake restore` copy a folder")
+		}
 		bars := st.rowBars(!asJSON && st.errTTY)
 		defer bars.end()
 		m.Progress = bars.show
@@ -73,7 +76,7 @@ func migrateCommand(st *stage) *cobra.Command {
 func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 	isAddress := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 	if strings.Contains(text, "://") && !isAddress {
-		return instance.Place{}, usageError(flag + " must be a folder or an address such as postgres://user@host/name")
+		return instance.Place{}, usageError(flag + " must be a folder or an address such as postgres://host/name")
 	}
 	if text != "" && !isAddress {
 		if keys != "" {
@@ -161,6 +164,6 @@ func (st *stage) printMoved(done *instance.MoveResult, m instance.MoveRequest) {
 		}
 		fmt.Fprintf(st.out, "  - copy %s\n    into a new folder for the first process; other processes need only the master key\n", strings.Join(there, ", "))
 	}
-	fmt.Fprintln(st.out, "  - run keepsake serve --data NEW-FOLDER with the address in databaseUrl")
+	fmt.Fprintln(st.out, "  - run keepsake serve --data NEW-FOLDER with the address in databaseUrl (KEEPSAKE_DATABASE_URL)")
 	fmt.Fprintf(st.out, "%s was not changed. Do not serve it again: later writes would stay there.\n", m.From)
 }

@@ -92,7 +92,7 @@ func restoreJournalCommand(st *stage) *cobra.Command {
 			"snapshot, credentials that were revoked since are valid again. This command brings keys and users to their last state\n" +
 			"according to the journals of all processes that wrote, and ends every session. Stop all servers of the instance first.\n" +
 			"Running it a second time changes nothing.",
-		Example: "  keepsake restore journal --journal journal-a.ndjson --journal journal-b.ndjson --database-url postgres://keepsake@db/keepsake",
+		Example: "  keepsake restore journal --journal journal-a.ndjson --journal journal-b.ndjson \\\n    --database-url postgres://keepsake@db/keepsake",
 	}
 	s := settingFlags(st, cmd, placeSettings...)
 	cmd.Flags().StringArrayVar(&journals, "journal", nil, "journal.ndjson `FILE` of each process that wrote; can be repeated")

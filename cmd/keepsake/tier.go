@@ -79,7 +79,7 @@ func tiersChangeCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "change NAME", Short: "Change the limits of a tier", Args: cobra.ExactArgs(1),
+		Use: "change NAME", Short: "Change the limits of a tier", Args: oneArgument,
 		Long: "Changes the given limits and leaves the others unchanged. They apply from the next request on and override the\n" +
 			"configuration. Usage is not reset.",
 		Example: "  keepsake tiers change free --requests-per-minute 120 --daily 10000",

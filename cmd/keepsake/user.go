@@ -149,7 +149,7 @@ func (st *stage) printUser(u *client.User, asJSON bool) error {
 func usersGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get USER", Short: "Show a user", Args: cobra.ExactArgs(1),
+		Use: "get USER", Short: "Show a user", Args: oneArgument,
 		Long:    "Shows a user. USER is an ID or an email address.",
 		Example: "  keepsake users get ada@example.org",
 	}
@@ -177,7 +177,7 @@ func usersChangeCommand(st *stage) *cobra.Command {
 		disabled, asJSON         bool
 	)
 	cmd := &cobra.Command{
-		Use: "change USER", Short: "Change a user's name, role or password, or disable the user", Args: cobra.ExactArgs(1),
+		Use: "change USER", Short: "Change a user's name, role or password, or disable the user", Args: oneArgument,
 		Long: "Changes the given fields and leaves the others unchanged. A new role takes effect at once. Disabling a user or setting\n" +
 			"a password ends all of the user's sessions. The last admin of a workspace cannot lose that role. USER is an ID or an email\n" +
 			"address.",
@@ -229,7 +229,7 @@ func usersChangeCommand(st *stage) *cobra.Command {
 
 func usersDeleteCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete USER", Short: "Delete a user", Args: cobra.ExactArgs(1),
+		Use: "delete USER", Short: "Delete a user", Args: oneArgument,
 		Long: "Deletes a user and ends all of the user's sessions. The email address can be used again. USER is an ID or an\n" +
 			"email address.",
 		Example: "  keepsake users delete ada@example.org",

@@ -70,7 +70,7 @@ func (st *stage) printVersions(versions []client.VersionRecord, asJSON bool, obj
 // aboutVersion returns a command whose argument is a version, and which prints its record.
 func aboutVersion(st *stage, cmd *cobra.Command, what string, do func(cmd *cobra.Command, c *client.Client, number int) (*client.VersionRecord, error)) *cobra.Command {
 	var asJSON bool
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = oneArgument
 	t := targetFlags(st, cmd)
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -184,7 +184,7 @@ func versionsRehearseCommand(st *stage) *cobra.Command {
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
-		Use: "rehearse-sunset N", Short: "Rehearse a sunset for one API key", Args: cobra.ExactArgs(1),
+		Use: "rehearse-sunset N", Short: "Rehearse a sunset for one API key", Args: oneArgument,
 		Long: "Answers one API key as if the version's sunset had passed (410), so that its owner can test a migration before the date.\n" +
 			"To end a rehearsal early, run the command again with an earlier time.",
 		Example: "  keepsake versions rehearse-sunset 1 --key-id website --until 2026-12-01T12:00:00Z",
@@ -235,7 +235,7 @@ func versionsUsageCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "usage N", Short: "List the callers of a version", Args: cobra.ExactArgs(1),
+		Use: "usage N", Short: "List the callers of a version", Args: oneArgument,
 		Example: "  keepsake versions usage 1 --from 2026-11-01",
 	}
 	t := targetFlags(st, cmd)

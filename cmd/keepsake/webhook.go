@@ -22,10 +22,10 @@ func webhooksCreateCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "create URL", Short: "Create a webhook", Args: cobra.ExactArgs(1),
+		Use: "create URL", Short: "Create a webhook", Args: oneArgument,
 		Long: "Creates a webhook and prints the secret that signs its deliveries on standard output. The secret is shown only once;\n" +
 			"everything else goes to standard error.",
-		Example: "  keepsake webhooks create https://example.org/hooks --events api_key.expiring,quota.threshold_reached\n" +
+		Example: "  keepsake webhooks create https://example.org/hooks --events api_key.expiring,version.deprecated\n" +
 			"  keepsake webhooks create https://example.org/hooks > secret",
 	}
 	t := targetFlags(st, cmd)
@@ -117,7 +117,7 @@ func webhooksRotateCommand(st *stage) *cobra.Command {
 		force, asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "rotate WEBHOOK", Short: "Rotate the secret of a webhook, by its ID or URL", Args: cobra.ExactArgs(1),
+		Use: "rotate WEBHOOK", Short: "Rotate the secret of a webhook, by its ID or URL", Args: oneArgument,
 		Long: "Gives a webhook a new secret and prints it on standard output. Deliveries are signed with both secrets for the grace\n" +
 			"period, so that receivers can change over.",
 		Example: "  keepsake webhooks rotate whk_01m7zq3v8ye2sbg5n6wkt9rdfc --grace 7d",
@@ -156,7 +156,7 @@ func webhooksRotateCommand(st *stage) *cobra.Command {
 
 func webhooksDeleteCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete WEBHOOK", Short: "Delete a webhook, by its ID or URL, and its deliveries", Args: cobra.ExactArgs(1),
+		Use: "delete WEBHOOK", Short: "Delete a webhook, by its ID or URL, and its deliveries", Args: oneArgument,
 		Example: "  keepsake webhooks delete whk_01m7zq3v8ye2sbg5n6wkt9rdfc",
 	}
 	t := targetFlags(st, cmd)
@@ -179,7 +179,7 @@ func webhooksDeleteCommand(st *stage) *cobra.Command {
 func webhooksPingCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "ping WEBHOOK", Short: "Send a test event to a webhook, by its ID or URL", Args: cobra.ExactArgs(1),
+		Use: "ping WEBHOOK", Short: "Send a test event to a webhook, by its ID or URL", Args: oneArgument,
 		Example: "  keepsake webhooks ping whk_01m7zq3v8ye2sbg5n6wkt9rdfc",
 	}
 	t := targetFlags(st, cmd)
@@ -210,7 +210,7 @@ func webhooksDeliveriesCommand(st *stage) *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "deliveries WEBHOOK", Short: "List the deliveries of a webhook, by its ID or URL, newest first", Args: cobra.ExactArgs(1),
+		Use: "deliveries WEBHOOK", Short: "List the deliveries of a webhook, by its ID or URL, newest first", Args: oneArgument,
 		Example: "  keepsake webhooks deliveries whk_01m7zq3v8ye2sbg5n6wkt9rdfc --state failed",
 	}
 	t := targetFlags(st, cmd)

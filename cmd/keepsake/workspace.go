@@ -88,7 +88,7 @@ func (st *stage) printWorkspaces(workspaces []client.WorkspaceRecord, asJSON boo
 func workspacesGetCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get WORKSPACE", Short: "Show a workspace", Args: cobra.ExactArgs(1),
+		Use: "get WORKSPACE", Short: "Show a workspace", Args: oneArgument,
 		Long:    "Shows a workspace. WORKSPACE is an ID or a name.",
 		Example: "  keepsake workspaces get 'Team Blue'",
 	}
@@ -117,7 +117,7 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 		embeddings        bool
 	)
 	cmd := &cobra.Command{
-		Use: "change WORKSPACE", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: cobra.ExactArgs(1),
+		Use: "change WORKSPACE", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: oneArgument,
 		Long: "Changes the given fields and leaves the others unchanged. The keys and users of a suspended workspace are refused;\n" +
 			"--suspended=false admits them again. Changing the tier never resets usage.\n" +
 			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url. WORKSPACE is an ID or a name.",

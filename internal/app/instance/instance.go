@@ -133,15 +133,34 @@ func Open(ctx context.Context, cfg *config.Config, opt Options) (i *Instance, er
 	return i, nil
 }
 
-// Examine returns ErrUnreleased if an unreleased build created the databases in the folder. It changes nothing.
-func Examine(ctx context.Context, cfg *config.Config) error { return sqlite.Examine(ctx, cfg.Data) }
+// Examine checks the folder without opening its databases: ErrUnreleased if an unreleased build created them, and, without a
+// shared database, ErrNotInitialised if there are none. It changes nothing.
+func Examine(ctx context.Context, cfg *config.Config) error {
+	if cfg.DatabaseURL == "" {
+		if err := notOfADatabase(cfg.Data); err != nil {
+			return err
+		}
+		if !exists(filepath.Join(cfg.Data, "main.db")) {
+			return notInitialised(cfg)
+		}
+	}
+	return sqlite.Examine(ctx, cfg.Data)
+}
+
+// notOfADatabase refuses the folder of a process that serves a shared database.
+func notOfADatabase(dir string) error {
+	if isMember(dir) && !exists(filepath.Join(dir, "main.db")) {
+		return &config.Error{Setting: "data", Reason: dir + " belongs to a shared database: set databaseUrl to it, or use another folder"}
+	}
+	return nil
+}
 
 // openEmbedded opens the databases in the folder.
 func (i *Instance) openEmbedded(ctx context.Context) error {
 	dir := i.cfg.Data
 	found := exists(filepath.Join(dir, "main.db"))
-	if !found && isMember(dir) {
-		return &config.Error{Setting: "data", Reason: dir + " belongs to a shared database: set databaseUrl to it, or use another folder"}
+	if err := notOfADatabase(dir); err != nil {
+		return err
 	}
 	if i.opt.Mode == OpenExisting && !found {
 		return notInitialised(i.cfg) // opening would create it
