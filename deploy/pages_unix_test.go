@@ -34,7 +34,7 @@ var pagesThatRun = map[string]int{
 	"docs/forward-auth.md": 2,
 	"docs/memory.md":       12,
 	"docs/metrics.md":      2,
-	"docs/recipes.md":      3,
+	"docs/recipes.md":      4,
 	"docs/roles.md":        7,
 	"docs/search.md":       1,
 	"docs/settings.md":     3,
@@ -126,7 +126,7 @@ const nobody = 65534
 func runPage(t *testing.T, page, last string) *pageRun {
 	t.Helper()
 	apptest.OnSQLite(t, "the pages show its folder")
-	for _, name := range []string{"bash", "curl", "sed", "tee", "python3"} {
+	for _, name := range []string{"bash", "curl", "sed", "tee", "python3", "sqlite3"} {
 		if _, err := exec.LookPath(name); err != nil {
 			testtier.Missing(t, name)
 		}
