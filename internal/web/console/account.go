@@ -12,6 +12,9 @@ import (
 // accountPath is the page on which visitors change their own name and password.
 const accountPath = "/console/account"
 
+// accountFields are the fields of the page, by the names that errors give them.
+var accountFields = []string{"name", "currentPassword", "newPassword", "repeat"}
+
 // accountData is what the page of the visitor's account shows.
 type accountData struct {
 	formState // of the last change

@@ -64,7 +64,7 @@ func (v *visit) steps() ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(steps, step{"Make a backup", "Two files: one with the data, one with the keys of people.", "/docs/guides/backups", len(backups.Items) > 0}), nil
+	return append(steps, step{"Make a backup", "Two files: the data, and the keys that decrypt it.", "/docs/guides/backups", len(backups.Items) > 0}), nil
 }
 
 // The operations that store and that find something.

@@ -50,7 +50,7 @@ func documentsPage(data documentsData) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Documents</h1><p class=\"muted\">What search finds. Health information belongs in memories.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Documents</h1><p class=\"muted\">Texts that search finds. Store what concerns a person, such as health, as memories: those are encrypted.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -356,7 +356,7 @@ func documentResults(data documentsData) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<section class=\"panel\"><h2>Changed last</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Documents that changed last\"><table class=\"rows\"><thead><tr><th scope=\"col\">Title</th><th scope=\"col\">Collection</th><th scope=\"col\">Tags</th><th scope=\"col\">Changed</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<section class=\"panel\"><h2>Last changed</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Documents that changed last\"><table class=\"rows\"><thead><tr><th scope=\"col\">Title</th><th scope=\"col\">Collection</th><th scope=\"col\">Tags</th><th scope=\"col\">Changed</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -204,7 +204,7 @@ func documentFormPage(form documentForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineField(form.recordForm, "collection", "Collection", "Groups documents, for searches in one of them. Without one it is default.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineField(form.recordForm, "collection", "Collection", "Groups documents, so that a search can be limited to one group. Empty: default.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

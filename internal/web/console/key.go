@@ -91,6 +91,7 @@ type keyData struct {
 	Budgets []budget
 	Chart   chart
 	Total   int64 // requests in the chart
+	Names   map[string]string
 }
 
 // budget is a limit of a key with its use.
@@ -110,6 +111,9 @@ func showKey(v *visit) response {
 	}
 	if v.isFragment() {
 		return show(keyNumbers(data))
+	}
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
 	}
 	return show(keyPage(data))
 }

@@ -114,11 +114,11 @@ func newKeyPage(form keyForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineField(form.recordForm, "subjectId", "Person", "The ID of the subject, without spaces. Empty: all people.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineField(form.recordForm, "subjectId", "Person", "The ID of the person, which the API calls subject. Empty: all people.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = lineField(form.recordForm, "agentId", "Agent", "The ID of the agent, without spaces. Empty: all agents.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = lineField(form.recordForm, "agentId", "Agent", "The ID of the agent. Empty: all agents.", templ.Attributes{"maxlength": "128"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -659,7 +659,7 @@ func keyRestrictions(form keyForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = textField(form.recordForm, "allowedIps", "Networks", "Where the key can be used from, one network per line, such as 203.0.113.0/24. Empty: from anywhere.", "2", templ.Attributes{"class": "code", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = textField(form.recordForm, "allowedIps", "Networks", "Where the key can be used from, one network per line, such as 203.0.113.0/24, or 203.0.113.7/32 for a single address. Empty: from anywhere.", "2", templ.Attributes{"class": "code", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

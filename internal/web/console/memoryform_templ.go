@@ -48,7 +48,7 @@ func memoryFormPage(form memoryForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if subject := form.Values["subjectId"]; form.Memory == nil && subject != "" {
+			if subject := form.Values["subjectId"]; form.Memory == nil && subject != "" && !form.about("subjectId") {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(" / ")
 				if templ_7745c5c3_Err != nil {
@@ -251,7 +251,7 @@ func memoryFormPage(form memoryForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if form.Memory == nil {
-				templ_7745c5c3_Err = lineField(form.recordForm, "subjectId", "Subject", "The person that it is about. Use a pseudonym: addresses contain it.", templ.Attributes{"required": true, "maxlength": "128", "autofocus": form.Message == "" && form.Values["subjectId"] == ""}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = lineField(form.recordForm, "subjectId", "Subject", "The ID of the person that it is about, without spaces. Use a pseudonym, because addresses of pages contain it.", templ.Attributes{"required": true, "maxlength": "128", "autofocus": form.Message == "" && form.Values["subjectId"] == ""}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -318,7 +318,7 @@ func memoryFormPage(form memoryForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = momentField(form.recordForm, "validTo", "Valid to", "After it, the memory is superseded.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = momentField(form.recordForm, "validTo", "Valid to", "From then on, the memory counts as superseded.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -162,7 +162,7 @@ func overviewNumbers(data *overviewData) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = card("Requests", count(data.Summary.Requests), plural(int64(data.Summary.ActiveKeys), "active key"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = card("Requests", count(data.Summary.Requests), "with "+plural(int64(data.Summary.ActiveKeys), "API key"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,7 +8,7 @@ package console
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// setupPage is the form on which the first user chooses a password.
+// setupPage is the form on which the user of a setup link chooses a password.
 //
 //go:noinline
 func setupPage(form setupForm) templ.Component {
@@ -70,12 +70,12 @@ func setupPage(form setupForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</p><p>If you have set a password, <a href=\"/\">sign in</a> with it. Otherwise use the password that the first start printed or wrote to <code>first-start.json</code>. It works until another is set.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</p><p>If you have set a password, <a href=\"/\">sign in</a> with it. Otherwise ask an admin of your workspace for another link. The first user signs in with the password that the first start printed or wrote to <code>first-start.json</code>; it works until another is set.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<h1>Choose your password</h1><p>You are the first user of this instance, its administrator. You sign in with the email address that was printed with the link, and with this password.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<h1>Choose your password</h1><p>After this you sign in with your email address and this password. The email address of the first user was printed with the link.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

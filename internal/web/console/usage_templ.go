@@ -534,7 +534,7 @@ func requestsPage(data requestsData) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<div class=\"head\"><div><h1>Requests</h1><p class=\"muted\">Single requests, newest first. Every response has its ID in the header <code>X-Request-Id</code>.</p></div></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<div class=\"head\"><div><h1>Requests</h1><p class=\"muted\">Each request, newest first. Every response has its ID in the header <code>X-Request-Id</code>.</p></div></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

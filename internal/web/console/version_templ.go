@@ -44,7 +44,7 @@ func versionsPage(data versionsData) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Versions of the API</h1><p class=\"muted\">A version is active, then deprecated, then sunset (410), then retired (404). Its dates decide, not a switch.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Versions of the API</h1><p class=\"muted\">A version is active, then deprecated, then sunset (410), then retired (404). The dates of a version decide its state.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -458,7 +458,7 @@ func missingPage() templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<h1>Not found</h1><p>There is no such page. It can belong to another release, or to a version of the API that does not exist.</p><p><a class=\"button\" href=\"/docs\">Open the documentation</a></p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<h1>Not found</h1><p>This page does not exist. Check the address, or search the documentation: the page can belong to another release.</p><p class=\"actions\"><a class=\"button\" href=\"/docs\">Open the documentation</a> <a class=\"button\" href=\"/\">Open the console</a></p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

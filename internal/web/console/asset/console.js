@@ -9,7 +9,7 @@
 
 	const time = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 	const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-	const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+	const hour = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 	const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 	const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric" });
 
@@ -18,7 +18,7 @@
 		for (const e of root.querySelectorAll("time[data-time]")) {
 			const at = new Date(e.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
-			const layout = { hour, day, month }[e.dataset.time];
+			const layout = { hour, day, month, exact: time }[e.dataset.time];
 			if (e.dataset.time === "due" && at <= Date.now()) e.textContent = "now";
 			else e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
 			e.title = exact.format(at) + "\n" + e.dateTime.replace("T", " ").replace("Z", " UTC");
@@ -88,6 +88,8 @@
 	function copyButtons(root) {
 		if (!navigator.clipboard) return; // without TLS; the text can still be selected
 		for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
+		// What is shown once is what a person came for.
+		if (document.activeElement === document.body) root.querySelector("button.primary[data-release]")?.focus();
 	}
 
 	// absoluteLinks completes links that are to be sent to others with the address that this browser uses.
@@ -218,11 +220,20 @@
 		button.disabled = true;
 	});
 
-	// A form with one choice sends it at once.
+	// A form with one choice sends it at once. The focus is on the choice again when the page is back.
 	for (const form of document.querySelectorAll("form[data-auto]")) {
+		const choice = form.querySelector("input[type=checkbox]");
 		form.querySelector("button").hidden = true;
-		form.addEventListener("change", () => form.requestSubmit());
+		form.addEventListener("change", () => {
+			sessionStorage.setItem("chosen", location.pathname);
+			form.requestSubmit();
+		});
+		if (sessionStorage.getItem("chosen") === location.pathname) choice.focus();
+		sessionStorage.removeItem("chosen");
 	}
+
+	// The switch of the menu looks like a button, so Enter works as on a button.
+	document.getElementById("menu")?.addEventListener("keydown", (event) => { if (event.key === "Enter") event.target.click(); });
 
 	// upload sends the file of a form and shows how far it is. The server imports it while it arrives.
 	function upload(form) {

@@ -35,9 +35,9 @@ func TestVisitorsChangeTheirOwnAccount(t *testing.T) {
 		return url.Values{"current": {current}, "new": {wanted}, "repeat": {repeat}}
 	}
 	const next = "a password that Ada chose"
-	ada.post("/console/account/password", change(password, next, "another one entirely")).want(t, 400, "The two new passwords differ.")
+	ada.post("/console/account/password", change(password, next, "another one entirely")).want(t, 400, `<small class="bad" role="alert">The two new passwords differ.`, "autofocus")
 	ada.post("/console/account/password", change(password, "short", "short")).want(t, 400, `aria-invalid="true"`)
-	ada.post("/console/account/password", change("not the password", next, next)).want(t, 400, `aria-invalid="true"`)
+	ada.post("/console/account/password", change("not the password", next, next)).want(t, 400, `aria-invalid="true"`, `<small class="bad" role="alert">The current password is wrong.`)
 	ada.post("/console/account/password", change(password, next, next)).want(t, 303)
 	ada.get("/console/account?changed=password").want(t, 200, "Your password is changed.")
 	elsewhere.get("/console/account").want(t, 303)

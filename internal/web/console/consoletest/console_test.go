@@ -570,7 +570,7 @@ func TestDocumentsAreSearched(t *testing.T) {
 	page{res, string(text)}.want(t, 200, "What to change", `<td data-label="Line" class="number">3</td>`)
 	v.post("/console/documents/import", nil).want(t, 400, "Choose a file")
 
-	v.get("/console/documents").want(t, 200, "Changed last", "Boiler &lt;b&gt;")
+	v.get("/console/documents").want(t, 200, "Last changed", "Boiler &lt;b&gt;")
 	found := v.post("/console/documents", url.Values{"q": {"radiators"}}).
 		want(t, 200, "2 documents", "<mark>radiators</mark>", "Boiler &lt;b&gt;", "kitchen", "curl -X POST")
 	if strings.Contains(found.text, "q=radiators") {
@@ -614,7 +614,7 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 	}
 	timeline := v.get("/console/memories/p-4711").want(t, 200, "3 memories", "Prefers &lt;tea&gt; to coffee.", "Lives in Bergen.")
 	v.post("/console/memories/p-4711/recall", url.Values{"query": {"Which tea does she prefer?"}}).want(t, 200, "same words", "matched", "Timeline")
-	v.send("POST", "/console/memories/p-4711/recall", url.Values{"query": {"astronomy"}}, "HX-Request", "true").want(t, 200, "Nothing answers")
+	v.send("POST", "/console/memories/p-4711/recall", url.Values{"query": {"astronomy"}}, "HX-Request", "true").want(t, 200, "No memory matches")
 	memory := regexp.MustCompile(`mem_[0-9a-z]{26}`).FindString(timeline.text)
 	v.get("/console/memories/p-4711/"+memory).want(t, 200, "History", memory)
 	v.get("/console/memories/p-4711/access").want(t, 200, "memory.recalled", "usr_")

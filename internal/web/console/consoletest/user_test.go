@@ -151,11 +151,11 @@ func TestASetupLinkOfAnAdminSetsThePasswordOnce(t *testing.T) {
 	path := "/console/users/" + userID.FindString(created.text)
 
 	v.get(path).want(t, 200, "Create a setup link")
-	page := v.post(path+"/setup-link", nil).want(t, 200, "A setup link for ada@example.org", "It stops working at")
+	page := v.post(path+"/setup-link", nil).want(t, 200, "A setup link for ada@example.org", "It works once and expires ")
 	address, token, _ := strings.Cut(shownLink.FindStringSubmatch(page.text)[1], "#")
 	ada.get("/console/documents").want(t, 200)
 	guest := newVisitor(t, p)
-	guest.get(address).want(t, 200)
+	guest.get(address).want(t, 200, "with your email address and this password")
 	guest.post(address, url.Values{"token": {token}, "password": {"a password that Ada chose"}}).want(t, 303)
 	guest.get("/console/documents").want(t, 200)
 	ada.get("/console/documents").want(t, 303)

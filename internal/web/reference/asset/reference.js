@@ -8,6 +8,9 @@
 
 	const credential = document.getElementById("credential");
 
+	// The switch of the menu looks like a button, so Enter works as on a button.
+	document.getElementById("menu")?.addEventListener("keydown", (event) => { if (event.key === "Enter") event.target.click(); });
+
 	// copying adds a button to each block of code.
 	for (const pre of document.querySelectorAll(".prose pre, .operation-side > pre")) {
 		const box = document.createElement("div");
