@@ -314,7 +314,7 @@ func webhookFormPage(form webhookForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "> <small>Events are sent as POST requests. Private networks are refused unless the operator allows them.</small></label> <label>Description <input name=\"description\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "> <small>Events are sent as POST requests. Deliveries to private networks fail unless the operator allows them.</small></label> <label>Description <input name=\"description\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
