@@ -27,7 +27,7 @@ var pagesThatRun = map[string]int{
 	"README.md":            3,
 	"docs/agents.md":       2,
 	"docs/analytics.md":    1,
-	"docs/api.md":          18,
+	"docs/api.md":          19,
 	"docs/backups.md":      2,
 	"docs/browser.md":      4,
 	"docs/concepts.md":     1,

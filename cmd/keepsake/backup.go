@@ -107,6 +107,9 @@ func (b *backingUp) check(data string, scryptWork int) (err error) {
 	}
 	inside := realDir(filepath.Join(data, "x"))
 	for _, dir := range []string{outDir, keysDir} {
+		if !exists(dir) {
+			return usageError("the folder " + dir + " does not exist; create it first")
+		}
 		if dir == inside || strings.HasPrefix(dir, inside+string(filepath.Separator)) {
 			return usageError("--out and --keys-out must be outside the data folder, because a backup inside it would be lost with it")
 		}

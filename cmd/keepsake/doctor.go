@@ -46,7 +46,7 @@ func doctorCommand(st *stage) *cobra.Command {
 			}
 			d.folder(cmd.Context(), cfg)
 			// A server that runs knows its settings and listeners; those here can be others.
-			if !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)) {
+			if d.alone = !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)); d.alone {
 				d.exposures(withoutDefaultListener(cfg))
 			}
 			if cfg.DatabaseURL != "" {
@@ -90,6 +90,8 @@ type finding struct {
 
 type diagnosis struct {
 	Findings []finding `json:"findings"`
+
+	alone bool // no server runs on the folder, so this process opens it
 }
 
 func (d *diagnosis) find(state health, about, text string, args ...any) {
@@ -195,6 +197,10 @@ func withoutDefaultListener(cfg config.Config) *config.Config {
 
 // service checks the running program. If none is running, it starts one for the check.
 func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now func() time.Time) {
+	alone := ""
+	if d.alone {
+		alone = "; no server runs on this folder"
+	}
 	err := t.with(ctx, func(c *client.Client) error {
 		h, err := c.Health(ctx)
 		if err != nil {
@@ -203,7 +209,7 @@ func (d *diagnosis) service(ctx context.Context, t *target, remote bool, now fun
 		if h.Status != "healthy" {
 			d.find(warning, "service", "says it is %s%s", h.Status, d.failing(ctx, c, remote))
 		} else {
-			d.find(well, "service", "healthy, API version %s", h.Version)
+			d.find(well, "service", "healthy, API version %s%s", h.Version, alone)
 		}
 		if skew := now().Sub(h.Timestamp).Abs(); skew > 5*time.Second {
 			d.find(warning, "clock", "differs from the server's by %s", skew.Round(time.Second))

@@ -112,7 +112,7 @@ func (st *stage) openLines(name string) (io.ReadCloser, int64, error) {
 	buffered := bufio.NewReader(in)
 	begin, _ := buffered.Peek(512) // an error comes again with the next read
 	if wire.LooksLikeCSV(begin) {
-		return nil, 0, errors.Join(fmt.Errorf("%s looks like CSV; convert it to one JSON object per line", name), in.Close())
+		return nil, 0, errors.Join(fmt.Errorf("%s looks like CSV; convert it to one JSON object per line; docs/api.md shows how", name), in.Close())
 	}
 	return struct {
 		io.Reader

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,11 @@ func memoriesEraseCommand(st *stage) *cobra.Command {
 			return usageError("--receipt needs --subject: single memories have no receipt")
 		case receipt != "" && exists(receipt):
 			return fmt.Errorf("%s %w", receipt, errWouldOverwrite)
+		}
+		for _, id := range args {
+			if !strings.HasPrefix(id, "mem_") {
+				return usageError(fmt.Sprintf("%q is not the ID of a memory, which begins with mem_; --subject erases a subject", id))
+			}
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			if subject != "" {

@@ -33,7 +33,10 @@ func TestMessagesNameTheProblem(t *testing.T) {
 		{"GET", "/api/v1/documents/none", "", "", false, `Document not found.`},
 		{"GET", "/api/v1/developer/api-keys/key_00000000000000000000000000", "", "", false, `API key not found.`},
 		{"GET", "/api/v1/admin/versions/9", "", "", false, `Version not found.`},
-		{"GET", "/api/v1/none", "", "", false, `There is no such path.`},
+		{"GET", "/api/v1/none", "", "", false, `There is no such path at this address. /openapi.json and, in a browser, /docs of the API list all paths.`},
+		{"POST", "/api/v1/documents", "", `{"name":"Lamp"}`, false, `There is no field "name". Did you mean "title"?`},
+		{"POST", "/api/v1/documents", "", `{"title":"Lamp","price":3}`, false, `There is no field "price". Fields of your own go into "metadata".`},
+		{"POST", "/api/v1/memories", "", `{"subjectId":"Ada King","text":"tea"}`, false, `subjectId must have 1 to 128 letters, digits and . _ : @ | + = -, and must not begin with . : or @`},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), tc.method, p.URL+tc.path, strings.NewReader(tc.body))
 		if err != nil {

@@ -20,6 +20,9 @@ func Meant(name string, known []string) string {
 	if similar := Similar(name, known); similar != "" {
 		return fmt.Sprintf(" Did you mean %q?", similar)
 	}
+	if name != "" && slices.Contains(known, "metadata") {
+		return ` Fields of your own go into "metadata".`
+	}
 	return ""
 }
 
@@ -33,7 +36,9 @@ var elsewhere = []struct {
 }{
 	{"subjectId", []string{"user", "userid", "person", "personid", "customer", "customerid", "enduserid"}},
 	{"sessionId", []string{"runid", "thread", "threadid", "conversation", "conversationid", "chatid"}},
-	{"text", []string{"content", "contents", "messages", "message", "memory", "memories", "data", "fact", "body"}},
+	{"text", []string{"content", "contents", "messages", "message", "memory", "memories", "data", "fact", "body", "description", "summary"}},
+	{"title", []string{"name", "heading", "headline", "label", "subject"}},
+	{"url", []string{"link", "href", "permalink"}},
 	{"limit", []string{"perpage", "pagesize", "size", "count", "n", "k", "topk", "maxresults", "hitsperpage", "take"}},
 	{"q", []string{"query", "search", "searchquery", "searchterm"}},
 	{"query", []string{"q", "question", "search", "searchquery", "input", "prompt"}},

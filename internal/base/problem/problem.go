@@ -167,7 +167,7 @@ func RevisionMismatch() *Problem {
 func ScopeMissing(scope string) *Problem {
 	return &Problem{
 		Kind: Forbidden, Code: CodeInsufficientScope,
-		Message: "This credential lacks the scope " + scope + ".",
+		Message: "This credential lacks the scope " + scope + ". Use one that has it.",
 		Details: Details{RequiredScope: scope},
 	}
 }

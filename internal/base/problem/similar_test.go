@@ -22,6 +22,7 @@ func TestSimilarNames(t *testing.T) {
 func TestNamesOfOtherProductsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	memory, list := []string{"subjectId", "sessionId", "kind", "text", "tags"}, []string{"cursor", "limit", "tag"}
+	document := []string{"id", "collection", "title", "text", "url", "tags", "metadata"}
 	for _, c := range []struct {
 		name, want string
 		known      []string
@@ -37,6 +38,10 @@ func TestNamesOfOtherProductsAreUnderstood(t *testing.T) {
 		{"per_page", ` Did you mean "limit"?`, list},
 		{"offset", "", memory},
 		{"content", "", list},
+		{"name", ` Did you mean "title"?`, document},
+		{"description", ` Did you mean "text"?`, document},
+		{"link", ` Did you mean "url"?`, document},
+		{"price", ` Fields of your own go into "metadata".`, document},
 		{"", "", memory},
 	} {
 		if got := problem.Meant(c.name, c.known); got != c.want {

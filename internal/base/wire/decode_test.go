@@ -145,7 +145,7 @@ func TestMessagesSayWhatIsWrongWithTheJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"nmae":"a"}`:               `There is no field "nmae". Did you mean "name"?`,
 		`{"limit":{"per_minute":1}}`: `There is no field "limit.per_minute". Did you mean "perMinute"?`,
-		`{"colour":"a"}`:             `There is no field "colour".`,
+		`{"colour":"a"}`:             `There is no field "colour". Fields of your own go into "metadata".`,
 		`{"name":"a","name":"b"}`:    `The field "name" is given twice.`,
 		`{"count":"1"}`:              `count must be an integer, not a string.`,
 		`{"count":1.5}`:              `count must be a whole number.`,

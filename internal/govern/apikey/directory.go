@@ -72,7 +72,7 @@ type Recorder interface {
 var ErrNotInMemory = errors.New("the API key is not in memory")
 
 // ErrInvalid is the problem of a text of no key, or of a secret that has expired.
-var ErrInvalid = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid.")
+var ErrInvalid = problem.New(problem.Unauthenticated, problem.CodeInvalidAPIKey, "This API key is not valid. Check that it is complete and of this instance.")
 
 // The problems of a key that exists and cannot be used.
 var (

@@ -52,7 +52,7 @@ type goneBody struct {
 }
 
 var (
-	errNotFound        = problem.New(problem.NotFound, problem.CodeNotFound, "There is no such path.")
+	errNotFound        = problem.New(problem.NotFound, problem.CodeNotFound, "There is no such path at this address. /openapi.json and, in a browser, /docs of the API list all paths.")
 	errVersionNotFound = problem.New(problem.NotFound, problem.CodeVersionNotFound, "There is no such API version.")
 	errMethod          = problem.New(problem.MethodNotAllowed, problem.CodeMethodNotAllowed,
 		"This path does not support this method. The header Allow lists the methods it supports.")

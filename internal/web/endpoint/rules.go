@@ -154,6 +154,19 @@ func (f *fault) problem() *problem.Problem {
 	}
 }
 
+// matches says in words what a text must be to match a pattern, if the pattern is that of an ID that clients choose.
+func matches(pattern string) string {
+	const chosen = "must have 1 to 128 letters, digits and . _ : @ | + = -, and must not begin with "
+	switch pattern {
+	case "^[A-Za-z0-9_|+=-][A-Za-z0-9._:@|+=-]{0,127}$":
+		return chosen + ". : or @"
+	case "^[A-Za-z0-9_|+=@-][A-Za-z0-9._:@|+=-]{0,127}$":
+		return chosen + ". or :"
+	default:
+		return "must match " + pattern
+	}
+}
+
 func (r *rules) checkString(s string) *fault {
 	switch {
 	case r.maxBytes != nil && len(s) > *r.maxBytes:
@@ -165,7 +178,7 @@ func (r *rules) checkString(s string) *fault {
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		return r.notAllowed()
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		return &fault{issue: problem.Format, says: "must match " + r.pattern.String()}
+		return &fault{issue: problem.Format, says: matches(r.pattern.String())}
 	case r.format != nil && !r.format.valid(s):
 		return &fault{issue: problem.Format, says: "must be " + r.format.says + "."}
 	}
