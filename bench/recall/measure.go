@@ -197,6 +197,7 @@ func variants() []variant {
 		{"related words", func(to *engine.Weights, from engine.Weights) {
 			to.Kin, to.FarKin, to.Spare = from.Kin, from.FarKin, from.Spare
 		}},
+		{"words that share a beginning", func(to *engine.Weights, from engine.Weights) { to.Begun = from.Begun }},
 		{"similar words", func(to *engine.Weights, from engine.Weights) { to.Similar = from.Similar }},
 		{"neighbours", func(to *engine.Weights, from engine.Weights) { to.Same, to.Reply = from.Same, from.Reply }},
 		{"words together", func(to *engine.Weights, from engine.Weights) { to.Together = from.Together }},

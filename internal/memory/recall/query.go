@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"keepsake/internal/base/text"
@@ -345,6 +346,9 @@ func (s *search) grow(p *plan, q *Query) {
 				}
 			})
 		}
+		for _, n := range s.sharingBeginning(wd) {
+			found[n] = max(found[n], w.Begun)
+		}
 		for _, near := range s.similarMeanings(p, wd) {
 			found[near.word] = max(found[near.word], near.weight)
 		}
@@ -355,4 +359,35 @@ func (s *search) grow(p *plan, q *Query) {
 			return cmp.Compare(x.words[a.word].term, x.words[b.word].term)
 		})
 	}
+}
+
+// Two words share their beginning if one continues the other: deliver and delivery, whose stems differ.
+const (
+	leastBeginning  = 4 // characters of the shorter one
+	mostContinued   = 5 // characters of the longer one after that
+	mostOfBeginning = 8 // words for one of the query
+)
+
+// sharingBeginning returns the words of the index that share the beginning of a word that no admitted memory contains.
+func (s *search) sharingBeginning(wd *wanted) (list []int32) {
+	x := s.x
+	if s.w.Begun == 0 || len(wd.term) < leastBeginning || slices.ContainsFunc(wd.numbers, func(n int32) bool { return s.has(&x.words[n]) }) || !s.step(len(x.words)) {
+		return nil
+	}
+	for i := range x.words {
+		if continues(x.words[i].term, wd.term) && s.has(&x.words[i]) {
+			list = append(list, int32(i))
+		}
+	}
+	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(x.words[a].term, x.words[b].term) })
+	return list[:min(len(list), mostOfBeginning)]
+}
+
+// continues reports whether one of two terms of letters continues the other.
+func continues(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) >= leastBeginning && len(b) <= len(a)+mostContinued && len(a) < len(b) && strings.HasPrefix(b, a) &&
+		!strings.ContainsFunc(b, func(r rune) bool { return !unicode.IsLetter(r) })
 }

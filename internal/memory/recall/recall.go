@@ -95,6 +95,7 @@ type Weights struct {
 	Kin        float64 // a word of nearly the same meaning
 	FarKin     float64 // a word that is related to a related word
 	Spare      float64 // share of a related word's weight if memories contain the word itself
+	Begun      float64 // a word that shares the beginning of one that no memory contains
 	Similar    float64 // a word near to one that no memory contains, by its vector: at most this share
 	DateWord   float64 // a word of a relative date ("last week"), found in a text
 	Unasked    float64 // a word outside the sentences that ask, if the query has such sentences
@@ -130,7 +131,7 @@ func Chosen() Weights { return chosen }
 
 var chosen = Weights{
 	K1: 0.9, B: 0.3,
-	Weak: 0.5, NameInText: 0.2, Kin: 0.5, FarKin: 0.25, Spare: 0.3, Similar: 0.1, DateWord: 0.4, Unasked: 0.5,
+	Weak: 0.5, NameInText: 0.2, Kin: 0.5, FarKin: 0.25, Spare: 0.3, Begun: 0.35, Similar: 0.1, DateWord: 0.4, Unasked: 0.5,
 	Same: 0.42, Reply: 0.67, Together: 5.73,
 	Session: 1.44, Speaker: 3.83, Date: 4.13, Answer: 0.31, Time: 2.19,
 	Meaning: 1.4, Beside: 0.76, Around: 0.4,
