@@ -117,8 +117,8 @@ type pageRun struct {
 	address map[string]string // by port of the page
 }
 
-// nobody is the user of the shell if root runs the tests.
-const nobody = 65534
+// unprivileged is the user of the shell if root runs the tests.
+const unprivileged = 65534
 
 // runPage starts an instance, with the settings that the page starts one with, and runs the page's commands and then a
 // command of the test in one shell. The shell must not change the machine: it never belongs to root, and it has a home of
@@ -174,7 +174,7 @@ func home(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
-		if err := os.Chown(dir, nobody, nobody); err != nil {
+		if err := os.Chown(dir, unprivileged, unprivileged); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,7 +186,7 @@ func (r *pageRun) start(blocks []block) {
 	r.t.Helper()
 	options := []programtest.Option{programtest.Listen(r.free("8080"), r.free("8081"))}
 	if os.Getuid() == 0 {
-		options = append(options, programtest.As(nobody))
+		options = append(options, programtest.As(unprivileged))
 	}
 	if i := slices.IndexFunc(blocks, block.starts); i >= 0 {
 		line := r.local(blocks[i].lastLine())
@@ -208,7 +208,7 @@ func (r *pageRun) save(page string) {
 			r.t.Fatal(err)
 		}
 		if os.Getuid() == 0 {
-			if err := os.Chown(filepath.Join(r.dir, m[1]), nobody, nobody); err != nil {
+			if err := os.Chown(filepath.Join(r.dir, m[1]), unprivileged, unprivileged); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -270,7 +270,7 @@ func (r *pageRun) shell(script string, env ...string) *exec.Cmd {
 	cmd.Env = append([]string{"HOME=" + r.dir, "PATH=" + r.dir + "/bin:" + os.Getenv("PATH")}, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: unprivileged, Gid: unprivileged}
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second // what a command leaves behind keeps its output open
