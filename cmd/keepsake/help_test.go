@@ -145,7 +145,7 @@ func TestAMissingOrUnknownCommandIsNamedBeforeItsFlags(t *testing.T) {
 		"keys create --scopes read":        `required flag(s) "name" not set; run 'keepsake keys create --help'`,
 		"documents search":                 `an argument is missing in 'keepsake documents search QUERY [flags]'; run 'keepsake documents search --help'`,
 		"memories recall ada tea":          `there are 2 arguments, but 'keepsake memories recall QUERY [flags]' takes one; put`,
-		"migrate --from a --to b:5432":     `--from and --to are both folders: a database begins with postgres://`,
+		"migrate --from a --to b:5432":     `--to looks like the address of a server: a database begins with postgres://`,
 	} {
 		var text bytes.Buffer
 		if code := run(strings.Fields(args), &stage{out: io.Discard, err: &text}); code != exitUsage || !strings.HasPrefix(text.String(), "keepsake: "+want) {

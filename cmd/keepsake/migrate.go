@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -51,9 +53,6 @@ func migrateCommand(st *stage) *cobra.Command {
 		if m.To, err = s.place("--to", to, keysTo); err != nil {
 			return err
 		}
-		if m.From.DatabaseURL == "" && m.To.DatabaseURL == "" {
-			return usageError("--from and --to are both folders: a database begins with postgres://, and `keepsake backup` and `keepsake restore` copy a folder")
-		}
 		bars := st.rowBars(!asJSON && st.errTTY)
 		defer bars.end()
 		m.Progress = bars.show
@@ -75,6 +74,9 @@ func migrateCommand(st *stage) *cobra.Command {
 // place returns the place that a flag names: a folder or an address, or the database of the settings if the flag is empty.
 func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 	isAddress := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+	if _, port, err := net.SplitHostPort(text); err == nil && isNumber(port) {
+		return instance.Place{}, usageError(flag + " looks like the address of a server: a database begins with postgres://")
+	}
 	if strings.Contains(text, "://") && !isAddress {
 		return instance.Place{}, usageError(flag + " must be a folder or an address such as postgres://host/name")
 	}
@@ -96,6 +98,11 @@ func (s *settings) place(flag, text, keys string) (instance.Place, error) {
 		err = usageError(flag + " must be a folder or a database, or the setting databaseUrl must be set")
 	}
 	return instance.Place{DatabaseURL: cfg.DatabaseURL, KeysURL: cfg.KeysURL}, err
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
 }
 
 // rowBars draws the progress of a move, one bar after the other.
