@@ -287,7 +287,7 @@ func testPatience(t *testing.T, url string, cut, mend func()) {
 	p := startPair(t, url, func(c *config.Config) {
 		c.Cluster.NewsPatience = patience
 		generous(c)
-	}, apptest.Deps(func(d *app.Deps) { d.Steady, d.MinTimeout = clock.Now, 0 }))
+	}, apptest.Deps(func(d *app.Deps) { d.Steady, d.MinTimeout = clock.Now, 30*time.Second }))
 	n := newTenant(t, p.a, "alpha", "canary")
 	here, there := n, n.on(p.b)
 	const path = "/api/v1/documents?limit=0"

@@ -84,9 +84,6 @@ func (f *recordForm) refuseRecord(v *visit, err error, fields []string) bool {
 // the field has an item per line.
 func besideField(e *client.Error) string {
 	message := e.Message
-	if strings.Contains(message, " must match ^") { // all patterns of these fields are those of IDs
-		message = "Use only letters, digits and . _ : @ | + = -, at most 128 and no spaces. Begin with a letter or a digit."
-	}
 	if rest, ok := strings.CutPrefix(message, e.Details.Field+" "); ok {
 		message = "This " + rest
 	}

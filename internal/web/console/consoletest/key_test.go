@@ -172,7 +172,7 @@ func TestANewKeyTakesItsRestrictions(t *testing.T) {
 		"quota.monthly": {"2000"}, "allowedIps": {"10.0.0.0/8\r\n192.0.2.0/24"}, "subjectId": {"ada"}, "agentId": {"support"}, "metadata": {`{"team": "x"}`},
 	}
 	v.post("/console/keys/new", with(in, "quota.daily", "none")).want(t, 400, `<details class="more" open>`, `<small class="bad">Write a whole number.`, `value="none"`, `value="ada"`)
-	v.post("/console/keys/new", with(in, "subjectId", "a b")).want(t, 400, `<details class="more" open>`, `<small class="bad">Use only letters`)
+	v.post("/console/keys/new", with(in, "subjectId", "a b")).want(t, 400, `<details class="more" open>`, `<small class="bad">This must have 1 to 128 letters`)
 	made := v.post("/console/keys/new", in).want(t, 200, "bot is ready")
 	got, err := c.APIKey(t.Context(), keyID.FindString(made.text))
 	if err != nil {
