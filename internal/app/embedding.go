@@ -26,7 +26,7 @@ func newEmbeddings(i *instance.Instance, cfg *config.Config, deps *Deps, account
 				URL: e.URL, Model: e.Model, Key: e.Key, AllowPrivate: e.AllowPrivate, Release: deps.Version, Now: deps.Now,
 			}),
 			Model: e.Model, DailyTexts: e.DailyTexts, Count: i.Store.Memories.CountEmbedded,
-			Workspaces: func() int { return len(accounts.WithEmbeddings()) }, Patience: max(e.Patience, deps.MinTimeout), Now: deps.Now, Log: deps.Log,
+			Workspaces: func() int { return len(accounts.WithEmbeddings()) }, Patience: e.Patience, Now: deps.Now, Log: deps.Log,
 		}),
 		Uses: func(workspaceID string) bool {
 			w, ok := accounts.Entry(workspaceID)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"keepsake/client"
-	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/app/config"
 	"keepsake/internal/testing/await"
@@ -293,9 +292,10 @@ func TestABrokenEndpointLeavesRecallAsItWas(t *testing.T) {
 
 func TestASilentEndpointIsLeftOut(t *testing.T) {
 	t.Parallel()
-	apptest.OnSQLite(t, "the wait for the endpoint is that of production, and so would be the waits for the database")
 	server := serveVectors(t)
-	p := apptest.Start(t, apptest.With(server.set), apptest.Deps(func(d *app.Deps) { d.MinTimeout = 0 }))
+	p := apptest.Start(t, apptest.With(server.set), apptest.With(func(c *config.Config) {
+		c.Embeddings.Patience = config.Default().Embeddings.Patience
+	}))
 	alpha, c := embeddingTenant(t, p, "alpha", aboutAda...)
 	useEmbeddings(t, p, alpha.workspace)
 	server.breakBy(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

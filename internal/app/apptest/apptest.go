@@ -42,8 +42,9 @@ func With(change func(*config.Config)) Option {
 // timeout is how long programs wait for the database. It is far longer than any response takes on a busy machine.
 const timeout = 2 * time.Minute
 
-// wait lengthens the waits for Redis and for events. A test of such a wait sets its own.
+// wait lengthens the waits for Redis, for events and for an embeddings endpoint. A test of such a wait sets its own.
 func wait(c *config.Config) {
+	c.Embeddings.Patience = timeout
 	c.Limits.RedisWait, c.Cluster.NewsPatience, c.Cluster.StartTimeout = time.Minute, time.Hour, timeout
 }
 
