@@ -78,7 +78,9 @@ func serveVectors(t *testing.T) *vectorServer {
 }
 
 func (s *vectorServer) set(c *config.Config) {
-	c.Embeddings = config.Embeddings{URL: s.URL + "/v1", Model: "test-model", Key: embeddingsKey, AllowPrivate: true, DailyTexts: 10_000}
+	c.Embeddings = config.Embeddings{
+		URL: s.URL + "/v1", Model: "test-model", Key: embeddingsKey, AllowPrivate: true, DailyTexts: 10_000, Patience: c.Embeddings.Patience,
+	}
 }
 
 func (s *vectorServer) breakBy(broken http.HandlerFunc) {

@@ -50,7 +50,9 @@ func serveEncoder(t *testing.T) *encoder {
 // with sets the endpoint, and how many texts it gets in a day.
 func (e *encoder) with(dailyTexts int64) func(*config.Config) {
 	return func(c *config.Config) {
-		c.Embeddings = config.Embeddings{URL: e.URL + "/v1", Model: "test-model", AllowPrivate: true, DailyTexts: dailyTexts}
+		c.Embeddings = config.Embeddings{
+			URL: e.URL + "/v1", Model: "test-model", AllowPrivate: true, DailyTexts: dailyTexts, Patience: c.Embeddings.Patience,
+		}
 	}
 }
 
