@@ -19,15 +19,11 @@ var accountFields = []string{"name", "currentPassword", "newPassword", "repeat"}
 type accountData struct {
 	formState // of the last change
 	Name      string
-	Done      string // what was changed; empty: nothing yet
 	Sessions  []OwnSession
 }
 
 func accountOf(v *visit) accountData {
-	data := accountData{Done: map[string]string{
-		"name": "Your name is changed.", "password": "Your password is changed. Your other sessions have ended.",
-		"session": "The session has ended.", "sessions": "Your other sessions have ended.",
-	}[v.URL.Query().Get("changed")]}
+	var data accountData
 	if v.user.Name != nil {
 		data.Name = *v.user.Name
 	}
@@ -57,7 +53,7 @@ func changeAccount(v *visit) response {
 		data.Name = name
 		return refusedAccount(v, data, err)
 	}
-	return redirect(accountPath + "?changed=name")
+	return done(accountPath, "name")
 }
 
 // changeOwnPassword changes the visitor's password. The session goes on, and the visitor's other sessions end.
@@ -76,11 +72,10 @@ func changeOwnPassword(v *visit) response {
 	case err != nil:
 		return refusedAccount(v, data, err)
 	}
-	return redirect(accountPath + "?changed=password")
+	return done(accountPath, "password")
 }
 
 func refusedAccount(v *visit, data accountData, err error) response {
-	data.Done = ""
 	if !data.refuse(v, err) {
 		return v.fail(err)
 	}

@@ -112,6 +112,8 @@ func (c *Console) Pages() []api.WebPage {
 	add("GET", "/console/memories/{subject}/{id}", showMemory)
 	add("GET", "/console/memories/{subject}/{id}/change", changeMemoryForm)
 	add("POST", "/console/memories/{subject}/{id}/change", changeMemory)
+	add("GET", "/console/memories/{subject}/{id}/delete", deleteMemoryForm)
+	add("POST", "/console/memories/{subject}/{id}/delete", deleteMemory)
 	add("GET", "/console/webhooks", listWebhooks)
 	add("GET", "/console/webhooks/new", newWebhookForm)
 	add("POST", "/console/webhooks/new", createWebhook)

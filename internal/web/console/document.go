@@ -92,7 +92,7 @@ func deleteDocument(v *visit) response {
 	if err := v.api().DeleteDocument(v.Context(), v.PathValue("id"), nil); err != nil {
 		return v.fail(err)
 	}
-	return redirect("/console/documents")
+	return done("/console/documents", "deleted")
 }
 
 func documentPath(id string) string { return "/console/documents/" + url.PathEscape(id) }

@@ -55,7 +55,7 @@ func createDocument(v *visit) response {
 	if err != nil {
 		return form.refused(v, err)
 	}
-	return redirect(documentPath(created.ID))
+	return done(documentPath(created.ID), "saved")
 }
 
 func (f *documentForm) create(v *visit) (*client.Document, error) {
@@ -91,7 +91,7 @@ func changeDocument(v *visit) response {
 	form.Document = stored
 	change, err := form.change()
 	if err == nil && stored.Revision == form.Revision && change == (client.DocumentChange{}) {
-		return redirect(documentPath(stored.ID))
+		return done(documentPath(stored.ID), "unchanged")
 	}
 	if err == nil {
 		_, err = v.api().ChangeDocument(v.Context(), stored.ID, change, &form.Revision)
@@ -102,7 +102,7 @@ func changeDocument(v *visit) response {
 	if err != nil {
 		return form.refused(v, err)
 	}
-	return redirect(documentPath(stored.ID))
+	return done(documentPath(stored.ID), "saved")
 }
 
 // change returns what the form changes of the stored document.
@@ -125,7 +125,7 @@ func (f *documentForm) conflict(v *visit, failed error) response {
 	f.Document = stored
 	f.collide(documentValues(stored), stored.Revision, documentLabels)
 	if len(f.Stored) == 0 { // the other change has stored the same
-		return redirect(documentPath(stored.ID))
+		return done(documentPath(stored.ID), "saved")
 	}
 	return refused(failed, documentFormPage(*f))
 }

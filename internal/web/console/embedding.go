@@ -63,5 +63,5 @@ func setEmbeddings(v *visit) response {
 	if _, err := v.api().ChangeWorkspace(v.Context(), id, change, nil); err != nil {
 		return workspace(v, err, nil)
 	}
-	return redirect(workspacePath(id))
+	return done(workspacePath(id), "saved")
 }

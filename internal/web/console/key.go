@@ -227,7 +227,7 @@ func revokeKey(v *visit) response {
 	if _, err := v.api().RevokeAPIKey(client.WithIdempotencyKey(v.Context(), form.Once), id, form.Reason); err != nil {
 		return v.failAction(err, form, revokePage)
 	}
-	return redirect(keyPath(id))
+	return done(keyPath(id), "revoked")
 }
 
 func completeRotation(v *visit) response {
@@ -235,16 +235,16 @@ func completeRotation(v *visit) response {
 	if _, err := v.api().CompleteAPIKeyRotation(v.Context(), id); err != nil {
 		return v.fail(err)
 	}
-	return redirect(keyPath(id))
+	return done(keyPath(id), "ended")
 }
 
 func setKeyEnabled(v *visit) response {
-	id := v.PathValue("id")
-	change := client.APIKeyChange{Disabled: client.To(v.form.Get("enabled") != "true")}
+	id, enabled := v.PathValue("id"), v.form.Get("enabled") == "true"
+	change := client.APIKeyChange{Disabled: client.To(!enabled)}
 	if _, err := v.api().ChangeAPIKey(v.Context(), id, change, nil); err != nil {
 		return v.fail(err)
 	}
-	return redirect(keyPath(id))
+	return done(keyPath(id), enabledNotice(enabled))
 }
 
 // newestUse returns when the newest secret of a key was last used; nil: never.

@@ -220,14 +220,14 @@ func changeKey(v *visit) response {
 	form.Key = key
 	change, err := form.change()
 	if err == nil && change == (client.APIKeyChange{}) {
-		return redirect(keyPath(key.ID))
+		return done(keyPath(key.ID), "unchanged")
 	}
 	if err == nil {
 		_, err = v.api().ChangeAPIKey(v.Context(), key.ID, change, &form.Revision)
 	}
 	switch {
 	case err == nil:
-		return redirect(keyPath(key.ID))
+		return done(keyPath(key.ID), "saved")
 	case isConflict(err):
 		return form.conflict(v, err)
 	case form.refuseRecord(v, err, keyFields):
@@ -246,7 +246,7 @@ func (f *keyForm) conflict(v *visit, failed error) response {
 	f.Key = stored
 	f.collide(keyValues(stored), stored.Revision, keyLabels)
 	if len(f.Stored) == 0 { // the other change has stored the same
-		return redirect(keyPath(stored.ID))
+		return done(keyPath(stored.ID), "saved")
 	}
 	return refused(failed, changeKeyPage(*f))
 }

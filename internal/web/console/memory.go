@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"keepsake/client"
@@ -131,7 +132,6 @@ type memoryData struct {
 	Memory    client.Memory
 	Revisions []client.MemoryRevision
 	Names     map[string]string // of actors, by ID
-	Equal     bool              // a new memory that says the same was not stored
 }
 
 func showMemory(v *visit) response {
@@ -148,7 +148,42 @@ func showMemory(v *visit) response {
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(memoryPage(memoryData{*memory, history.Items, names, v.URL.Query().Get("equal") != ""}))
+	return show(memoryPage(memoryData{*memory, history.Items, names}))
+}
+
+// deleteMemoryData is the form that deletes a memory.
+type deleteMemoryData struct {
+	Memory  client.Memory // as it is stored
+	Message string
+}
+
+func deleteMemoryForm(v *visit) response {
+	if !v.can("memory:write") {
+		return v.lacks("memory:write")
+	}
+	memory, err := v.api().Memory(v.Context(), v.PathValue("id"))
+	if err != nil {
+		return v.fail(err)
+	}
+	return show(deleteMemoryPage(deleteMemoryData{Memory: *memory}))
+}
+
+// deleteMemory deletes a memory if it is still the revision that the form has shown.
+func deleteMemory(v *visit) response {
+	id := v.PathValue("id")
+	revision, _ := strconv.ParseInt(v.form.Get("revision"), 10, 64)
+	failed := v.api().DeleteMemory(v.Context(), id, &revision)
+	if failed == nil {
+		return done(subjectPath(v.PathValue("subject")), "erased")
+	}
+	if !isConflict(failed) {
+		return v.fail(failed)
+	}
+	memory, err := v.api().Memory(v.Context(), id)
+	if err != nil {
+		return v.fail(err)
+	}
+	return refused(failed, deleteMemoryPage(deleteMemoryData{*memory, "Someone else changed this memory. Nothing was erased. This is how it is stored now:"}))
 }
 
 // accessData is a page of the access log of a subject.

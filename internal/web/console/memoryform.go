@@ -100,9 +100,9 @@ func createMemory(v *visit) response {
 		return form.refused(v, err)
 	}
 	if stored.Deduplicated {
-		return redirect(memoryPath(stored.Memory) + "?equal=true")
+		return done(memoryPath(stored.Memory), "equal")
 	}
-	return redirect(memoryPath(stored.Memory))
+	return done(memoryPath(stored.Memory), "saved")
 }
 
 // memory reads a new memory from the form.
@@ -168,7 +168,7 @@ func changeMemory(v *visit) response {
 	form.Memory = stored
 	change, err := form.change()
 	if err == nil && stored.Revision == form.Revision && change == (client.MemoryChange{}) {
-		return redirect(memoryPath(*stored))
+		return done(memoryPath(*stored), "unchanged")
 	}
 	if err == nil {
 		_, err = v.api().ChangeMemory(v.Context(), stored.ID, change, &form.Revision)
@@ -179,7 +179,7 @@ func changeMemory(v *visit) response {
 	if err != nil {
 		return form.refused(v, err)
 	}
-	return redirect(memoryPath(*stored))
+	return done(memoryPath(*stored), "saved")
 }
 
 // change returns what the form changes of the stored memory.
@@ -230,7 +230,7 @@ func (f *memoryForm) conflict(v *visit, failed error) response {
 	f.Memory = stored
 	f.collide(memoryValues(stored), stored.Revision, memoryLabels)
 	if len(f.Stored) == 0 { // the other change has stored the same
-		return redirect(memoryPath(*stored))
+		return done(memoryPath(*stored), "saved")
 	}
 	return refused(failed, memoryFormPage(*f))
 }

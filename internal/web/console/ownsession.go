@@ -49,14 +49,14 @@ func endOtherSessions(v *visit) response {
 	return v.sessionsEnded("sessions", v.c.o.Sessions.EndOthers(v.Context(), v.visitor()))
 }
 
-func (v *visit) sessionsEnded(changed string, err error) response {
+func (v *visit) sessionsEnded(notice string, err error) response {
 	p, refused := problem.As(err)
 	switch {
 	case err == nil:
-		return redirect(accountPath + "?changed=" + changed)
+		return done(accountPath, notice)
 	case refused && p.Kind == problem.NotFound:
 		data := accountOf(v)
-		data.Done, data.Message = "", "You have no such session. It has perhaps already ended."
+		data.Message = "You have no such session. It has perhaps already ended."
 		return v.account(data, http.StatusNotFound)
 	default:
 		return v.failProblem(err)

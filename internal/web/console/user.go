@@ -176,16 +176,16 @@ func changeUser(v *visit) response {
 	if _, err := v.api().ChangeUser(v.Context(), id, change, nil); err != nil {
 		return user(v, err, keep)
 	}
-	return redirect(userPath(id))
+	return done(userPath(id), "saved")
 }
 
 func setUserEnabled(v *visit) response {
-	id := v.PathValue("id")
-	change := client.UserChange{Disabled: client.To(v.form.Get("enabled") != "true")}
+	id, enabled := v.PathValue("id"), v.form.Get("enabled") == "true"
+	change := client.UserChange{Disabled: client.To(!enabled)}
 	if _, err := v.api().ChangeUser(v.Context(), id, change, nil); err != nil {
 		return user(v, err, nil)
 	}
-	return redirect(userPath(id))
+	return done(userPath(id), enabledNotice(enabled))
 }
 
 // userAction is the form of an action on a user.
@@ -243,7 +243,7 @@ func deleteUser(v *visit) response {
 	form := userAction{formState: sentForm(v)}
 	err := v.api().DeleteUser(v.Context(), id, nil)
 	if err == nil {
-		return redirect("/console/users")
+		return done("/console/users", "deleted")
 	}
 	if !form.refuse(v, err) {
 		return v.fail(err)

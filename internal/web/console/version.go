@@ -206,7 +206,7 @@ func releaseVersion(v *visit) response {
 	if _, err := v.api().ReleaseVersion(client.WithIdempotencyKey(v.Context(), form.Once), in); err != nil {
 		return form.again(v, err, releaseView)
 	}
-	return redirect(versionPath(v.PathValue("n")))
+	return done(versionPath(v.PathValue("n")), "released")
 }
 
 func changeVersionForm(v *visit) response {
@@ -250,7 +250,7 @@ func changeVersion(v *visit) response {
 	if _, err := v.api().ChangeVersion(v.Context(), number, change, nil); err != nil {
 		return form.again(v, err, changeVersionView)
 	}
-	return redirect(versionPath(n.Version.Version))
+	return done(versionPath(n.Version.Version), "saved")
 }
 
 // rehearsals are how long a rehearsal can last, in hours.
@@ -286,7 +286,7 @@ func rehearseSunset(v *visit) response {
 	until := v.At().UTC().Truncate(time.Minute).Add(time.Duration(hours) * time.Hour)
 	_, err = v.api().RehearseSunset(client.WithIdempotencyKey(v.Context(), form.Once), number, form.Key, until)
 	if err == nil {
-		return redirect(versionPath(v.PathValue("n")))
+		return done(versionPath(v.PathValue("n")), "rehearsed")
 	}
 	if !form.refuse(v, err) {
 		return v.fail(err)
@@ -310,5 +310,5 @@ func retireVersion(v *visit) response {
 	if _, err := v.api().RetireVersion(client.WithIdempotencyKey(v.Context(), form.Once), number); err != nil {
 		return form.again(v, err, retireView)
 	}
-	return redirect("/console/versions")
+	return done("/console/versions", "retired")
 }

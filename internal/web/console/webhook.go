@@ -168,7 +168,7 @@ func changeWebhook(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return redirect(webhookPath(form.ID))
+	return done(webhookPath(form.ID), "saved")
 }
 
 // deliveryStates are the states that the list of deliveries can be limited to.
@@ -218,12 +218,12 @@ func webhook(v *visit, failed error) response {
 }
 
 func setWebhookEnabled(v *visit) response {
-	id := v.PathValue("id")
-	change := client.WebhookChange{Disabled: client.To(v.form.Get("enabled") != "true")}
+	id, enabled := v.PathValue("id"), v.form.Get("enabled") == "true"
+	change := client.WebhookChange{Disabled: client.To(!enabled)}
 	if _, err := v.api().ChangeWebhook(v.Context(), id, change, nil); err != nil {
 		return webhook(v, err)
 	}
-	return redirect(webhookPath(id))
+	return done(webhookPath(id), enabledNotice(enabled))
 }
 
 func pingWebhook(v *visit) response {
@@ -232,7 +232,7 @@ func pingWebhook(v *visit) response {
 	if err != nil {
 		return webhook(v, err)
 	}
-	return redirect(deliveryPath(id, delivery.ID))
+	return done(deliveryPath(id, delivery.ID), "sending")
 }
 
 // webhookAction is the form of an action on a webhook.
@@ -285,7 +285,7 @@ func deleteWebhook(v *visit) response {
 	if err := v.api().DeleteWebhook(v.Context(), v.PathValue("id"), nil); err != nil {
 		return v.fail(err)
 	}
-	return redirect("/console/webhooks")
+	return done("/console/webhooks", "deleted")
 }
 
 func deliveryPath(webhookID, id string) string {
@@ -325,5 +325,5 @@ func replayDelivery(v *visit) response {
 	if _, err := v.api().ReplayDelivery(v.Context(), id, deliveryID); err != nil {
 		return delivery(v, err)
 	}
-	return redirect(deliveryPath(id, deliveryID))
+	return done(deliveryPath(id, deliveryID), "sending")
 }

@@ -72,7 +72,7 @@ func createWorkspace(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return redirect(workspacePath(created.ID))
+	return done(workspacePath(created.ID), "saved")
 }
 
 // workspaceData is what the page of a workspace shows.
@@ -122,7 +122,7 @@ func changeWorkspace(v *visit) response {
 	if _, err := v.api().ChangeWorkspace(v.Context(), id, change, nil); err != nil {
 		return workspace(v, err, func(d *workspaceData) { d.Name, d.Tier = name, tier })
 	}
-	return redirect(workspacePath(id))
+	return done(workspacePath(id), "saved")
 }
 
 func suspendForm(v *visit) response {
@@ -135,12 +135,15 @@ func suspendForm(v *visit) response {
 
 // setSuspended suspends a workspace or ends that.
 func setSuspended(v *visit) response {
-	id := v.PathValue("id")
-	change := client.WorkspaceChange{Suspended: client.To(v.form.Get("suspended") == "true")}
+	id, suspended, notice := v.PathValue("id"), v.form.Get("suspended") == "true", "resumed"
+	if suspended {
+		notice = "suspended"
+	}
+	change := client.WorkspaceChange{Suspended: client.To(suspended)}
 	if _, err := v.api().ChangeWorkspace(v.Context(), id, change, nil); err != nil {
 		return workspace(v, err, nil)
 	}
-	return redirect(workspacePath(id))
+	return done(workspacePath(id), notice)
 }
 
 // tierField is a number of a tier in its form.
@@ -233,5 +236,5 @@ func changeTier(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return redirect("/console/workspaces")
+	return done("/console/workspaces", "saved")
 }

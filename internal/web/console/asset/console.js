@@ -323,5 +323,12 @@
 	document.addEventListener("htmx:responseError", (event) => { if (event.detail.xhr.status >= 500) lose(); });
 	document.addEventListener("htmx:afterSwap", (event) => { tip.hidden = true; prepare(event.detail.target); });
 
+	// A notice about what was just done is said once, so its parameter leaves the address.
+	if (document.querySelector("[data-done-notice]")) {
+		const address = new URL(location.href);
+		address.searchParams.delete("done");
+		history.replaceState(null, "", address);
+	}
+
 	prepare(document);
 })();

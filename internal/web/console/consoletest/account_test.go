@@ -27,7 +27,7 @@ func TestVisitorsChangeTheirOwnAccount(t *testing.T) {
 	ada.get("/").want(t, 200, `href="/console/account"`)
 	ada.get("/console/account").want(t, 200, "ada@example.org", "viewer")
 	ada.post("/console/account", url.Values{"name": {" Ada <b> "}}).want(t, 303)
-	ada.get("/console/account?changed=name").want(t, 200, `value="Ada &lt;b&gt;"`, "Your name is changed.")
+	ada.get("/console/account?done=name").want(t, 200, `value="Ada &lt;b&gt;"`, "Your name is changed.")
 	ada.post("/console/account", url.Values{"name": {strings.Repeat("a", 121)}}).want(t, 400, "too_long", `aria-invalid="true"`)
 	ada.post("/console/account", url.Values{"name": {""}}).want(t, 303)
 
@@ -39,7 +39,7 @@ func TestVisitorsChangeTheirOwnAccount(t *testing.T) {
 	ada.post("/console/account/password", change(password, "short", "short")).want(t, 400, `aria-invalid="true"`)
 	ada.post("/console/account/password", change("not the password", next, next)).want(t, 400, `aria-invalid="true"`, `<small class="bad" role="alert">The current password is wrong.`)
 	ada.post("/console/account/password", change(password, next, next)).want(t, 303)
-	ada.get("/console/account?changed=password").want(t, 200, "Your password is changed.")
+	ada.get("/console/account?done=password").want(t, 200, "Your password is changed.")
 	elsewhere.get("/console/account").want(t, 303)
 	newVisitor(t, p).signIn("ada@example.org", next)
 }
@@ -88,13 +88,13 @@ func TestVisitorsEndTheirSessions(t *testing.T) {
 	phone.get("/console/account").want(t, 200)
 
 	here.post(ends[0][1], nil).want(t, 303)
-	here.get("/console/account?changed=session").want(t, 200, "The session has ended.")
+	here.get("/console/account?done=session").want(t, 200, "The session has ended.")
 	phone.get("/console/account").want(t, 303)
 	here.post(ends[0][1], nil).want(t, 404, "You have no such session")
 
 	tablet, work := signedIn(), signedIn()
 	here.post("/console/account/sessions/end", nil).want(t, 303)
-	page = here.get("/console/account?changed=sessions").want(t, 200, "Your other sessions have ended.")
+	page = here.get("/console/account?done=sessions").want(t, 200, "Your other sessions have ended.")
 	if endSession.MatchString(page.text) {
 		t.Errorf("a session is left: %s", page.text)
 	}

@@ -179,6 +179,8 @@ var places = []struct{ name, path string }{
 	{"memory-new", "/console/new/memory?subject=p-4711"},
 	{"memory", "/console/memories/p-4711/{memory}"},
 	{"memory-change", "/console/memories/p-4711/{memory}/change"},
+	{"memory-delete", "/console/memories/p-4711/{memory}/delete"},
+	{"memory-saved", "/console/memories/p-4711/{memory}?done=saved"},
 	{"subject", "/console/memories/p-4711"},
 	{"access-log", "/console/memories/p-4711/access"},
 	{"forget", "/console/memories/p-4711/forget"},

@@ -50,8 +50,8 @@ func TestADocumentIsCreatedAndChangedInTheConsole(t *testing.T) {
 	typed.Set("url", "https://example.org/boiler")
 	sent := refused.sent(t, typed)
 	for range 2 { // sending it twice creates it once
-		if got := v.post("/console/new/document", sent); got.StatusCode != 303 || got.Header.Get("Location") != "/console/documents/boiler" {
-			t.Fatalf("got %d to %q: %s", got.StatusCode, got.Header.Get("Location"), got.text)
+		if path := v.post("/console/new/document", sent).leadsTo(t); path != "/console/documents/boiler" {
+			t.Fatalf("the new document is at %q", path)
 		}
 	}
 	stored, err := c.Document(t.Context(), "boiler")
@@ -114,10 +114,9 @@ func TestAMemoryIsCreatedAndChangedInTheConsole(t *testing.T) {
 	typed.Set("text", "")
 	refused = v.post("/console/new/memory", refused.sent(t, typed)).want(t, 400, `name="text"`, `aria-invalid="true"`)
 	typed.Set("text", "Prefers tea.")
-	created := v.post("/console/new/memory", refused.sent(t, typed))
-	path := created.Header.Get("Location")
-	if created.StatusCode != 303 || !strings.HasPrefix(path, "/console/memories/p-4711/mem_") {
-		t.Fatalf("got %d to %q: %s", created.StatusCode, path, created.text)
+	path := v.post("/console/new/memory", refused.sent(t, typed)).leadsTo(t)
+	if !strings.HasPrefix(path, "/console/memories/p-4711/mem_") {
+		t.Fatalf("the new memory is at %q", path)
 	}
 	id := path[strings.LastIndexByte(path, '/')+1:]
 	read := func() *client.Memory {
@@ -169,7 +168,45 @@ func TestAMemoryIsCreatedAndChangedInTheConsole(t *testing.T) {
 	equal := url.Values{"subjectId": {"p-4711"}, "text": {"Lives in Bergen."}, "kind": {"fact"}}
 	v.post("/console/new/memory", v.get("/console/new/memory").sent(t, equal))
 	again := v.post("/console/new/memory", v.get("/console/new/memory").sent(t, equal))
-	v.get(again.Header.Get("Location")).want(t, 200, "says the same")
+	v.follow(again).want(t, 200, noticed+"This memory says the same")
+}
+
+func TestAMemoryIsDeletedInTheConsole(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v, c := admin(t, p), operator(t, p)
+	stored, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "p-4711", Text: "Prefers <tea>."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "p-4711", Text: "Lives in Bergen."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/console/memories/p-4711/" + stored.ID
+	v.get(path).want(t, 200, path+"/delete")
+	form := v.get(path+"/delete").want(t, 200, "Delete this memory?", "Prefers &lt;tea&gt;.", "cannot be undone")
+
+	// What was shown is deleted, and nothing that was stored since.
+	if _, err := c.ChangeMemory(t.Context(), stored.ID, client.MemoryChange{Text: client.To("Prefers coffee.")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	form = v.post(path+"/delete", url.Values{"revision": {form.hidden(t, "revision")}}).want(t, 412, "Nothing was erased", "Prefers coffee.")
+	if _, err := c.Memory(t.Context(), stored.ID); err != nil {
+		t.Fatalf("a memory that was changed meanwhile: %v", err)
+	}
+	v.post(path+"/delete", nil).want(t, 412, "Nothing was erased") // without a revision
+	gone := v.follow(v.post(path+"/delete", url.Values{"revision": {form.hidden(t, "revision")}})).want(t, 200, noticed+"The memory is erased.", "1 memory", "Lives in Bergen.")
+	if strings.Contains(gone.text, "coffee") {
+		t.Errorf("the timeline still has the memory: %s", gone.text)
+	}
+	v.get(path).want(t, 404)
+	v.get(path+"/delete").want(t, 404)
+	v.post(path+"/delete", url.Values{"revision": {"2"}}).want(t, 404)
+	v.get("/console/memories/p-4711/access").want(t, 200, "memory.erased_one")
+
+	// The person's last memory leaves a page that says so.
+	v.follow(v.post("/console/memories/p-4711/"+kept.ID+"/delete", url.Values{"revision": {"1"}})).want(t, 200, noticed+"The memory is erased.", "0 memories")
 }
 
 func TestFormsAreHiddenFromThoseWhoCannotSave(t *testing.T) {
@@ -184,6 +221,7 @@ func TestFormsAreHiddenFromThoseWhoCannotSave(t *testing.T) {
 	for path, scope := range map[string]string{
 		"/console/new/document": "write", "/console/new/memory": "memory:write",
 		"/console/documents/boiler/change": "write", "/console/memories/ada/mem_00000000000000000000000000/change": "memory:write",
+		"/console/memories/ada/mem_00000000000000000000000000/delete": "memory:write",
 	} {
 		v.get(path).want(t, 403, "Your role, viewer, does not have the scope "+scope)
 	}

@@ -51,7 +51,7 @@ func TestAWebhookLivesItsLifeInTheConsole(t *testing.T) {
 
 	// A test event fails, and succeeds when it is sent again.
 	sent := v.post(path+"/ping", nil).want(t, 303)
-	delivery := sent.Header.Get("Location")
+	delivery := sent.leadsTo(t)
 	if !deliveryID.MatchString(delivery) {
 		t.Fatalf("the test event leads to %q", delivery)
 	}
