@@ -32,7 +32,7 @@ func usageCommand(st *stage) *cobra.Command {
 		Long: "Shows how many requests were made in a period, how long they took, what is left of the quotas, and the groups with the\n" +
 			"most requests. The last column shows a group's requests over time. The newest intervals are on the right.",
 		Example: "  keepsake usage --window 7d --by key\n" +
-			"  keepsake usage --by route,statusClass --filter key:key_01m7zq3v8ye2sbg5n6wkt9rdfc",
+			"  keepsake usage --by route,statusClass --filter 'key:website search'",
 	}
 	t := targetFlags(st, cmd)
 	flags := cmd.Flags()
@@ -41,7 +41,7 @@ func usageCommand(st *stage) *cobra.Command {
 	flags.StringVar(&to, "to", "", "end `TIME` of the period (default: now)")
 	flags.StringVar(&q.Interval, "interval", "", "length of the intervals: minute, hour or day (default: by the length of the period)")
 	flags.StringSliceVar(&q.GroupBy, "by", []string{"route"}, "up to two dimensions: key, route, method, status, statusClass, version, surface")
-	flags.StringArrayVar(&q.Filter, "filter", nil, "only requests with this `DIMENSION:VALUE`; can be repeated")
+	flags.StringArrayVar(&q.Filter, "filter", nil, "only requests with this `DIMENSION:VALUE`, such as status:429, or without it: -status:429; dimensions as in --by; can be repeated")
 	flags.IntVar(&q.Limit, "limit", 10, "number of groups")
 	flags.StringVar(&q.Workspace, "workspace", "", "`ID` or name of the workspace, or all (default: the caller's)")
 	cmd.MarkFlagsMutuallyExclusive("window", "from")
@@ -60,6 +60,10 @@ func usageCommand(st *stage) *cobra.Command {
 				}
 				q.Workspace = id
 			}
+			var err error
+			if q.Filter, err = keyFilters(cmd.Context(), c, q.Filter); err != nil {
+				return err
+			}
 			report, err := readUsage(cmd.Context(), c, q)
 			if err != nil {
 				return fmt.Errorf("read usage: %w", err)
@@ -75,6 +79,23 @@ func usageCommand(st *stage) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// keyFilters replaces the names of API keys in filters, which reports show, by their IDs, which the API takes.
+func keyFilters(ctx context.Context, c *client.Client, filters []string) ([]string, error) {
+	list := slices.Clone(filters)
+	for i, filter := range list {
+		name, value, _ := strings.Cut(filter, ":")
+		if strings.TrimPrefix(name, "-") != "key" || value == "" || value == "none" {
+			continue
+		}
+		id, err := keyID(ctx, c, value)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = name + ":" + id
+	}
+	return list, nil
 }
 
 // periodFlags reads --from and --to, which replace --window.
@@ -240,7 +261,7 @@ func eachDimension(g client.UsageGroup, fn func(name, value string)) {
 		{"route", g.Route},
 		{"method", g.Method},
 		{"status", status},
-		{"status class", g.StatusClass},
+		{"statusClass", g.StatusClass},
 		{"version", g.Version},
 		{"surface", g.Surface},
 	} {

@@ -304,7 +304,7 @@ func comparisons(filters []string, name func(i int) string) ([]document.Comparis
 		var ok bool
 		if list[i], ok = document.ParseComparison(filter); !ok {
 			return nil, problem.Validation(name(i), problem.Format,
-				name(i)+" must have the form name:op:value, where op is eq, ne, lt, lte, gt or gte.")
+				name(i)+" must have the form name:op:value, such as price:gte:10. op is eq, ne, lt, lte, gt or gte.")
 		}
 	}
 	return list, nil
