@@ -108,8 +108,11 @@ main() {
 	# The program is renamed over the old one, which keeps running from its own file.
 	mkdir -p "$to" 2>/dev/null || fail "$to cannot be created; set --to to a folder that can be written"
 	new=$(mktemp "$to/.keepsake.XXXXXX" 2>/dev/null) || fail "$to cannot be written; set --to to another folder, or run this as a user who can write it"
-	{ cp "$temp/keepsake" "$new" && chmod 0755 "$new" && mv -f "$new" "$to/keepsake"; } 2>/dev/null ||
-		fail "$to/keepsake cannot be written; nothing was installed"
+	{ cp "$temp/keepsake" "$new" && chmod 0755 "$new"; } 2>/dev/null || fail "$to/keepsake cannot be written; nothing was installed"
+	# A kernel that is too old, or a file system mounted with noexec, is found out before the old program is replaced.
+	"$new" version >"$temp/said" 2>&1 ||
+		fail "the program does not start on $(uname -sr) in $to: $(awk 'NR == 1' "$temp/said"); nothing was installed"
+	mv -f "$new" "$to/keepsake" 2>/dev/null || fail "$to/keepsake cannot be written; nothing was installed"
 	new=
 
 	echo "Installed $to/keepsake."

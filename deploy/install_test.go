@@ -196,6 +196,7 @@ func TestInstallRefusesAndChangesNothing(t *testing.T) {
 	write(t, filepath.Join(changed, archiveName), "another archive")
 	write(t, filepath.Join(empty, archiveName), "no archive")
 	write(t, filepath.Join(empty, "checksums.txt"), fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte("no archive")), archiveName))
+	unable := releaseOf(t, "#!/bin/sh\necho 'FATAL: kernel too old' >&2\necho more\nexit 127\n")
 	foreign := commands(t, "uname")
 	write(t, filepath.Join(foreign, "uname"), "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo riscv64\n")
 	if err := os.Chmod(filepath.Join(foreign, "uname"), 0o755); err != nil {
@@ -215,6 +216,7 @@ func TestInstallRefusesAndChangesNothing(t *testing.T) {
 			"contains no program":      {all, []string{"--from", empty, "--version", "0.1.0"}},
 			"has no such version":      {all, []string{"--from", release, "--version", "0.2.0"}},
 			"checksums.txt cannot be":  {all, []string{"--from", release + "/none", "--version", "0.1.0"}},
+			"kernel too old; nothing":  {all, []string{"--from", unable, "--version", "0.1.0"}},
 			"on riscv64":               {foreign, []string{"--from", release, "--version", "0.1.0"}},
 			"neither curl nor wget":    {commands(t, "curl", "wget"), []string{"--from", "https://127.0.0.1:1", "--version", "0.1.0"}},
 			"neither sha256sum nor":    {commands(t, "sha256sum", "shasum"), []string{"--from", release, "--version", "0.1.0"}},

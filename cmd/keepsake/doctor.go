@@ -44,6 +44,9 @@ func doctorCommand(st *stage) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if problem := kernelProblem(kernelRelease()); problem != "" {
+				d.find(warning, "system", "%s", problem)
+			}
 			d.folder(cmd.Context(), cfg)
 			// A server that runs knows its settings and listeners; those here can be others.
 			if d.alone = !client.SocketAnswers(cmd.Context(), instance.SocketPath(cfg.Data)); d.alone {

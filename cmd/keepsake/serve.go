@@ -49,6 +49,9 @@ func serve(ctx context.Context, st *stage, cfg config.Config, demo bool) (err er
 		return err
 	}
 	defer st.flush()
+	if problem := kernelProblem(kernelRelease()); problem != "" {
+		st.log.Warn("the system is too old", "problem", problem)
+	}
 	hangups, release := catchHangups() // from here on, so that one during a long start does not end the process
 	defer release()
 	deps := app.Deps{Log: st.log, DroppedLogLines: st.lostLines, Version: thisBuild().Version, Demo: demo, Listeners: listeners}

@@ -1,12 +1,14 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 )
 
 // files are the files of an index.
@@ -86,5 +88,9 @@ func syncDir(path string) error {
 		return fmt.Errorf("sync the folder: %w", err)
 	}
 	defer dir.Close()
-	return dir.Sync()
+	err = dir.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) { // some file systems cannot flush a folder
+		return nil
+	}
+	return err
 }
