@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -137,9 +140,9 @@ func makeModule(t *testing.T, dir, path string) (string, error) {
 	return string(out), err
 }
 
-func TestTheProjectBuildsUnderAnotherModulePath(t *testing.T) {
-	t.Parallel()
-	testtier.Long(t, "compiles the project under another path")
+// project returns a copy of this project.
+func project(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -164,18 +167,71 @@ func TestTheProjectBuildsUnderAnotherModulePath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestEveryImportHasTheNewPath reads the imports of all files, also of those that only other systems, tests and tags compile.
+func TestEveryImportHasTheNewPath(t *testing.T) {
+	t.Parallel()
+	dir := project(t)
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := string(moduleLine.FindSubmatch(mod)[1])
+	if _, err := move(dir, newPath); err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			below, ours := strings.CutPrefix(imported+"/", newPath+"/")
+			if _, err := os.Stat(filepath.Join(dir, below)); ours && err != nil {
+				t.Errorf("%s imports %s, which does not exist", path, imported)
+			} else if ours {
+				moved++
+			}
+			if strings.HasPrefix(imported+"/", old+"/") {
+				t.Errorf("%s still imports %s", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil || moved < 1000 {
+		t.Errorf("%d imports have the new path: %v", moved, err)
+	}
+}
+
+// TestTheProjectWorksUnderAnotherModulePath compiles the program, which is most of the project, and the tests that read its tree.
+func TestTheProjectWorksUnderAnotherModulePath(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "compiles the program under another path")
+	dir := project(t)
 	if out, err := makeModule(t, dir, newPath); err != nil {
 		t.Fatalf("make module: %v\n%s", err, out)
 	}
+	program := filepath.Join(t.TempDir(), "keepsake.exe")
 	for _, args := range [][]string{
-		{"build", "./..."},
-		{"test", "./internal/testing/suite"},
-		{"test", "-run=Import|Types|Folder", "./internal/app"}, // they read the tree
+		{"go", "build", "-o", program, "./cmd/keepsake"},
+		{program, "version"},
+		{"go", "test", "-vet=off", "./internal/testing/suite"},
+		{"go", "test", "-vet=off", "-run=^Test(EveryFolderIsOnTheMap|Imports|TheImportTable|Rooms|TypesHave)", "./internal/app"},
 	} {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("go %s: %v\n%.5000s", args, err, out)
+			t.Errorf("%s: %v\n%.5000s", strings.Join(args, " "), err, out)
 		}
 	}
 }
