@@ -183,9 +183,19 @@ func (p *part) tables(ctx context.Context, batch int) ([]*table, error) {
 // Resumed reports whether this move resumes an interrupted one.
 func (m *Move) Resumed() bool { return m.resumed }
 
-// Copy copies the rows that are not copied yet.
+// freezer is a database that others change, until Freeze.
+type freezer interface {
+	Freeze(ctx context.Context) error
+}
+
+// Copy copies the rows that are not copied yet. A source that others change is frozen when its first table is copied.
 func (m *Move) Copy(ctx context.Context) error {
 	for _, t := range m.tables {
+		if f, ok := t.part.from.(freezer); ok {
+			if err := f.Freeze(ctx); err != nil {
+				return fmt.Errorf("copy table %s: %w", t.Name, err)
+			}
+		}
 		if err := t.copy(ctx, m); err != nil {
 			return fmt.Errorf("copy table %s: %w", t.Name, err)
 		}

@@ -36,11 +36,9 @@ func OpenView(ctx context.Context, opt Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := e.beginSnapshot(ctx, e.vault, keysPart, "")
-	if err != nil {
-		return nil, errors.Join(e.vault.openError(err), v.Close())
+	if err := v.keys.Freeze(ctx); err != nil {
+		return nil, errors.Join(err, v.Close())
 	}
-	v.keys = keys
 	return v, nil
 }
 

@@ -10,11 +10,59 @@ import (
 	"keepsake/internal/store"
 )
 
-// View is a snapshot of all data of an instance. Others can write meanwhile. Keys are read when they are requested,
-// later than the data, so that no key is missing that the data was written with.
+// View is a snapshot of all data of an instance. Others can write meanwhile. The keys are as of a later moment than the data, so
+// that no key is missing that the data was written with.
 type View struct {
 	main, usage *snapshot
-	keys        store.Database
+	keys        *keysView
+}
+
+// keysView is the database of keys: as it is now, until Freeze. A snapshot keeps deleted keys on the server, so it begins only
+// when the keys are copied.
+type keysView struct {
+	*database
+	engine *Engine
+	frozen *snapshot
+}
+
+// Freeze begins a snapshot, which later reads see. A second call does nothing.
+func (k *keysView) Freeze(ctx context.Context) error {
+	if k.frozen != nil {
+		return nil
+	}
+	f, err := k.engine.beginSnapshot(ctx, k.engine.vault, keysPart, "")
+	if err != nil {
+		return k.engine.vault.openError(err)
+	}
+	k.frozen = f
+	return nil
+}
+
+// Run implements store.Database.
+func (*keysView) Run(context.Context, func(context.Context) error) error { return errReadOnly }
+
+// Once implements store.Database.
+func (*keysView) Once(context.Context, string, ...any) (int64, error) { return 0, errReadOnly }
+
+// HoldRow implements store.Database.
+func (k *keysView) HoldRow(ctx context.Context, query string, args ...any) store.Row {
+	return k.In(ctx).QueryRow(ctx, query, args...)
+}
+
+// Tables implements store.Cataloged.
+func (k *keysView) Tables(ctx context.Context) ([]store.Table, error) {
+	if k.frozen != nil {
+		return k.frozen.Tables(ctx)
+	}
+	return k.database.Tables(ctx)
+}
+
+// In implements store.Database.
+func (k *keysView) In(ctx context.Context) store.Querier {
+	if k.frozen == nil {
+		return k.database.In(ctx)
+	}
+	return k.frozen.In(ctx)
 }
 
 var _ store.Engine = (*View)(nil)
@@ -24,7 +72,7 @@ var errReadOnly = errors.New("postgres: a snapshot is read-only")
 
 // Snapshot begins a View. It takes two connections of its own. The server keeps deleted rows until the View is closed.
 func (e *Engine) Snapshot(ctx context.Context) (*View, error) {
-	v := &View{keys: e.keys}
+	v := &View{keys: &keysView{database: e.keys, engine: e}}
 	var err error
 	var snapshotID string
 	if v.main, err = e.beginSnapshot(ctx, e.where, mainPart, ""); err == nil {
@@ -62,8 +110,7 @@ func (e *Engine) beginSnapshot(ctx context.Context, where place, part, snapshotI
 
 // Close ends the snapshot.
 func (v *View) Close() error {
-	keys, _ := v.keys.(*snapshot)
-	for _, f := range []*snapshot{v.main, v.usage, keys} {
+	for _, f := range []*snapshot{v.main, v.usage, v.keys.frozen} {
 		if f != nil {
 			closeConn(f.conn) // also ends the transaction, which wrote nothing
 		}
