@@ -8,6 +8,15 @@ set -eu
 pairs="postgres:postgresql redis-server:redis-server pgbouncer:pgbouncer strace:strace"
 [ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium"
 
+# absent says what is not installed. With CI set, that ends the script.
+absent() {
+	if [ -n "${CI:-}" ]; then
+		echo "not installed: $1" >&2
+		exit 1
+	fi
+	echo "not installed, so its tests are skipped: $1"
+}
+
 # What npm installs, at the versions of the lock files: the conformance suite and clients of the Model Context Protocol with the
 # Node that runs them, and the checker of accessibility.
 for tool in mcp axe; do
@@ -17,11 +26,8 @@ for tool in mcp axe; do
 	if command -v npm >/dev/null; then
 		echo "installing tools/$tool"
 		npm ci --prefix tools/$tool --ignore-scripts --no-audit --no-fund --silent
-	elif [ -n "${CI:-}" ]; then
-		echo "not installed: npm" >&2
-		exit 1
 	else
-		echo "not installed, so a test is skipped: npm"
+		absent npm
 	fi
 done
 
@@ -31,11 +37,11 @@ missing() {
 	for pair in $pairs; do
 		PATH="$PATH:/usr/sbin:/sbin:$bins" command -v "${pair%%:*}" >/dev/null 2>&1 || echo "${pair##*:}"
 	done
+	[ "$1" = quick ] || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
 }
 
-packages=$(missing)
-[ -n "$packages" ] || exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+packages=$(missing "$1")
+if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "installing $(echo $packages)"
 	# The servers that tests use are their own; the packages' servers need not run.
 	policy=/usr/sbin/policy-rc.d
@@ -46,11 +52,19 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	fi
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
-	packages=$(missing)
-	[ -n "$packages" ] || exit 0
+	packages=$(missing "$1")
 fi
-if [ -n "${CI:-}" ]; then
-	echo "not installed: $(echo $packages)" >&2
-	exit 1
+[ -z "$packages" ] || absent "$(echo $packages)"
+
+# What pip installs, at the versions of tools/encoder: a small encoder, which runs on the processor. The file says that all is there.
+encoder=tools/encoder
+if [ "$1" = quick ] || [ $encoder/.venv/installed -nt $encoder/requirements.txt ]; then
+	exit 0
 fi
-echo "not installed, so their tests are skipped: $(echo $packages)"
+echo "installing $encoder"
+if python3 -m venv --clear $encoder/.venv >/dev/null &&
+	$encoder/.venv/bin/pip install --quiet --disable-pip-version-check --only-binary=:all: --no-deps -r $encoder/requirements.txt; then
+	touch $encoder/.venv/installed
+else
+	absent "$encoder (Python 3 with venv, and PyPI)"
+fi
