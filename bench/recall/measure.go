@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/base/text"
 	engine "keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // scenes are what the conversations are written from: see README.md.
@@ -62,7 +63,7 @@ func load() (*set, error) {
 	analyzer := text.NewAnalyzer()
 	for i, t := range turns {
 		if s.indexes[t.Conversation] == nil {
-			s.indexes[t.Conversation] = engine.New(analyzer, true, 0)
+			s.indexes[t.Conversation] = engine.New(analyzer, vectors.Builtin(), 0)
 		}
 		s.of[t.ID] = t.Conversation
 		s.indexes[t.Conversation].Put(engine.Item{

@@ -13,6 +13,7 @@ import (
 
 	"keepsake/internal/base/text"
 	engine "keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // large is how many memories are searched.
@@ -59,7 +60,7 @@ func measure(b *testing.B, questions []string, ask func(question string) int) {
 // Both search the same 10,000 texts for the same questions; SQLite ranks by words alone.
 func BenchmarkEngine(b *testing.B) {
 	turns, questions := crowd(b)
-	x := engine.New(text.NewAnalyzer(), true, 0)
+	x := engine.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 	for i, t := range turns {
 		x.Put(engine.Item{ID: t.ID, Text: t.Text, Speaker: t.Speaker, SessionID: t.Session, OccurredAt: &t.At, CreatedAt: time.Unix(int64(i), 0)})
 	}

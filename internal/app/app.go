@@ -18,6 +18,7 @@ import (
 	"keepsake/internal/base/trace"
 	"keepsake/internal/govern/account"
 	"keepsake/internal/govern/lifecycle"
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/search/document"
 	"keepsake/internal/web/endpoint"
@@ -57,7 +58,8 @@ type Deps struct {
 	// Sleep waits for shutdown.delay; time.Sleep if nil.
 	Sleep func(time.Duration)
 
-	tracer *trace.Tracer // of this process; nil if it traces nothing
+	tracer  *trace.Tracer         // of this process; nil if it traces nothing
+	vectors func() *vectors.Table // of words; nil if recall compares words alone
 }
 
 func (d *Deps) complete(cfg *config.Config) error {
@@ -116,10 +118,13 @@ func New(ctx context.Context, cfg config.Config, deps Deps) (*App, error) {
 	return a, nil
 }
 
-// open does the work of New. Ports and certificates come first, so that a mistake in them creates nothing; then the folder's
+// open does the work of New. Files that settings name and ports come first, so that a mistake in them creates nothing; then the folder's
 // lock, which keeps other processes away.
 func (a *App) open(ctx context.Context) (err error) {
 	if a.deps.tracer, err = newTracer(&a.cfg, &a.deps); err != nil {
+		return err
+	}
+	if a.deps.vectors, err = newVectors(&a.cfg); err != nil {
 		return err
 	}
 	if err := a.bind(ctx); err != nil {

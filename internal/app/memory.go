@@ -27,7 +27,7 @@ func assembleMemory(i *instance.Instance, cfg *config.Config, deps *Deps, s *ser
 		DropKey: func(ctx context.Context, workspaceID string, subject memory.Hash) error {
 			return s.members.dropped(ctx, i, workspaceID, subject)
 		},
-		Embeddings: embeddings, WithoutVectors: cfg.Recall.Vectors == config.Off,
+		Embeddings: embeddings, Vectors: deps.vectors,
 		Now: deps.Now, Random: rand.Reader, Log: deps.Log,
 	})
 	return remembering{service: service, embeddings: embeddings, dailyTexts: cfg.Embeddings.DailyTexts}

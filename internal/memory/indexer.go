@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 )
 
@@ -26,7 +27,7 @@ type indexer struct {
 	caches *Caches
 	words  *text.Analyzer
 
-	vectors bool // compare memories with a query by vectors, too
+	vectors func() *vectors.Table // of words, with which memories are compared with a query, too; nil: words alone are
 }
 
 // fromStart is the change after which an empty index reads. Changes count from 1. An index that was interrupted in the first
@@ -114,7 +115,7 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	}
 	index, after := e.index, e.change
 	if !usable {
-		index, after = recall.New(x.words, x.vectors, int(min(row.Memories, maxRoom))), fromStart
+		index, after = recall.New(x.words, x.table(), int(min(row.Memories, maxRoom))), fromStart
 		e.vectors, e.model = nil, ""
 	}
 	defer task.Release()
@@ -144,14 +145,22 @@ func (x *indexer) catchUp(ctx context.Context, task *fairshare.Task, e *indexEnt
 	return index, nil
 }
 
+// table returns the table of vectors of words; nil if words alone are compared.
+func (x *indexer) table() *vectors.Table {
+	if x.vectors == nil {
+		return nil
+	}
+	return x.vectors()
+}
+
 // loadVectors adds the vectors of a model that an index lacks. Its entry is locked and up to date.
 func (x *indexer) loadVectors(ctx context.Context, e *indexEntry, row *SubjectRow, model string) error {
 	if model == "" || e.model == model && e.embedded >= row.Change {
 		return nil
 	}
-	workspaceID, vectors, after := e.name.workspaceID, e.vectors, e.embedded
+	workspaceID, known, after := e.name.workspaceID, e.vectors, e.embedded
 	if e.model != model {
-		vectors, after = recall.NewEmbeddings(), fromStart
+		known, after = recall.NewEmbeddings(), fromStart
 	}
 	rows, err := x.store.MemoryVectors(ctx, workspaceID, row.Hash, row.Generation, after, model)
 	if err != nil {
@@ -167,11 +176,11 @@ func (x *indexer) loadVectors(ctx context.Context, e *indexEntry, row *SubjectRo
 		}
 		for _, r := range rows {
 			if v := openVector(workspaceID, row.Generation, r, key); v != nil {
-				vectors.Put(r.MemoryID, v)
+				known.Put(r.MemoryID, v)
 			}
 		}
 	}
-	e.vectors, e.model, e.embedded = vectors, model, row.Change
+	e.vectors, e.model, e.embedded = known, model, row.Change
 	x.caches.indexes.resize(e, e.size())
 	return nil
 }
@@ -259,17 +268,64 @@ func (x *indexer) readPage(ctx context.Context, workspaceID string, row *Subject
 		opener = newItemOpener(workspaceID, key)
 	}
 	p = page{rows: rows, items: make([]recall.Item, 0, len(rows))}
+	revised := map[string]int{} // memories with a key and earlier revisions, into items
 	for _, r := range rows {
 		if p.err = ctx.Err(); p.err != nil {
-			break
+			return p, opener
 		}
 		var it recall.Item
 		if it, p.err = opener.open(r); p.err != nil {
-			break
+			return p, opener
+		}
+		if r.Revision > 1 && opener.content.Key != "" {
+			revised[r.ID] = len(p.items)
 		}
 		p.items = append(p.items, it)
 	}
+	p.err = x.addReplaced(ctx, workspaceID, opener, p.items, revised)
 	return p, opener
+}
+
+const (
+	maxReplaced     = 5     // earlier revisions of a memory that an index reads, the newest ones
+	maxReplacedText = 1_024 // bytes; turns do not repeat a longer text
+)
+
+// addReplaced adds to items what their earlier revisions said. revised contains places in items by ID.
+func (x *indexer) addReplaced(ctx context.Context, workspaceID string, opener *itemOpener, items []recall.Item, revised map[string]int) error {
+	var few []string // memories without more revisions than are read
+	for id, i := range revised {
+		if items[i].Revision <= maxReplaced+1 {
+			few = append(few, id)
+			continue
+		}
+		if err := x.addRevisions(ctx, workspaceID, opener, items, revised, []string{id}, maxReplaced); err != nil {
+			return err
+		}
+	}
+	for ids := range slices.Chunk(few, 100) {
+		if err := x.addRevisions(ctx, workspaceID, opener, items, revised, ids, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *indexer) addRevisions(ctx context.Context, workspaceID string, opener *itemOpener, items []recall.Item, revised map[string]int, ids []string, limit int) error {
+	older, err := x.store.MemoryRevisions(ctx, workspaceID, ids, 0, limit)
+	if err != nil {
+		return err
+	}
+	for _, r := range older {
+		old, err := opener.open(r)
+		if err != nil {
+			return err
+		}
+		if it := &items[revised[r.ID]]; len(old.Text) <= maxReplacedText {
+			it.Replaced = append(it.Replaced, old.Text)
+		}
+	}
+	return nil
 }
 
 // compactAll removes from the cached indexes what was erased since they were used, here or by another process, together

@@ -28,6 +28,8 @@ type indexContent struct {
 	ValidTo    int64    `json:"to"`
 	ExpiresAt  int64    `json:"expires"`
 	CreatedAt  int64    `json:"created"`
+	UpdatedAt  int64    `json:"updated"`
+	Key        string   `json:"key"`
 }
 
 const (
@@ -49,7 +51,7 @@ type itemOpener struct {
 	deriver     *seal.Deriver
 
 	about, plain []byte
-	content      indexContent
+	content      indexContent // of the memory that was decrypted last
 }
 
 func newItemOpener(workspaceID string, key *seal.DataKey) *itemOpener {
@@ -77,6 +79,7 @@ func (o *itemOpener) open(r *Row) (recall.Item, error) {
 		ID: r.ID, Text: c.Text, Speaker: c.Speaker, Kind: c.Kind, AgentID: c.AgentID, SessionID: c.SessionID, Tags: c.Tags,
 		Pinned: c.Pinned, OccurredAt: optionalTime(c.OccurredAt), CreatedAt: time.UnixMilli(c.CreatedAt),
 		ValidFrom: optionalTime(c.ValidFrom), ValidTo: optionalTime(c.ValidTo), ExpiresAt: optionalTime(c.ExpiresAt), Revision: r.Revision,
+		UpdatedAt: time.UnixMilli(c.UpdatedAt),
 	}
 	if importance := c.Importance; importance != noImportance {
 		it.Importance = &importance

@@ -420,3 +420,43 @@ func TestRecallDuringAnErasureFindsWhatIsNew(t *testing.T) {
 		wantTexts(t, reading.recall(t, anna, about("lighthouse")), "a new lighthouse")
 	})
 }
+
+// What a person said before a memory with a key was replaced comes after what the memory says now.
+func TestWhatAKeyReplacedIsDemoted(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *bundle) {
+		b = recalling(b)
+		said := func(speaker, text string) {
+			b.create(t, memory.Memory{SubjectID: "ada", Kind: memory.Turn, SessionID: "s-1", Speaker: speaker, Text: text})
+			b.pass(time.Minute)
+		}
+		drink := func(text string) {
+			b.create(t, memory.Memory{SubjectID: "ada", Kind: memory.Preference, Key: "drink", Text: text})
+			b.pass(time.Minute)
+		}
+		drink("Prefers green tea.")
+		said("Ada", "I really prefer green tea, and drink 3 cups of it in the morning in Lisbon.")
+		first := func() string {
+			t.Helper()
+			got := b.recall(t, anna, about("Which drink does she prefer in the morning?"))
+			if len(got) == 0 {
+				t.Fatal("nothing is found")
+			}
+			return got[0].Text
+		}
+		if got := first(); !strings.HasPrefix(got, "I really") {
+			t.Errorf("before the memory is replaced, %q comes first", got)
+		}
+		for n := range 8 { // more than an index reads
+			drink(fmt.Sprintf("Prefers beer number %d.", n))
+		}
+		drink("Prefers green tea.")
+		now := "Prefers coffee in the morning since she moved."
+		drink(now)
+		for _, c := range []*bundle{b, recalling(b)} { // an index that was updated, and a new one
+			got := c.recall(t, anna, about("Which drink does she prefer in the morning?"))
+			if len(got) != 2 || got[0].Text != now {
+				t.Errorf("recalled %q", texts(got))
+			}
+		}
+	})
+}

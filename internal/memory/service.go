@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/base/text"
 	"keepsake/internal/base/unit"
 	"keepsake/internal/govern/event"
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 )
 
@@ -59,11 +60,12 @@ type Options struct {
 	RecallBytes int64
 	// Embeddings is the embeddings endpoint of the instance; nil if there is none.
 	Embeddings *Embeddings
-	// WithoutVectors makes recalls compare words alone.
-	WithoutVectors bool
-	Now            func() time.Time
-	Random         io.Reader // for IDs
-	Log            *slog.Logger
+	// Vectors returns the table of vectors of words; nil makes recalls compare words alone. It is called when a subject is first
+	// recalled, because reading the table takes time.
+	Vectors func() *vectors.Table
+	Now     func() time.Time
+	Random  io.Reader // for IDs
+	Log     *slog.Logger
 }
 
 // Keys stores the data keys of subjects: *seal.Subjects.
@@ -118,7 +120,7 @@ func NewService(o Options) *Service {
 		}
 		matcher       = &matcher{store: o.Store, now: now}
 		writer        = &Writer{committer: committer, matcher: matcher, lookup: o.Lookup, now: now, random: o.Random}
-		indexer       = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words, vectors: !o.WithoutVectors}
+		indexer       = &indexer{store: o.Store, keys: o.Keys, lookup: o.Lookup, caches: caches, words: words, vectors: o.Vectors}
 		reader        = &Reader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, shares: o.Shares, now: now}
 		subjects      = &SubjectReader{store: o.Store, opener: opener, lookup: o.Lookup, log: log, now: now}
 		subjectEraser = &SubjectEraser{

@@ -19,6 +19,7 @@ import (
 	"keepsake/internal/govern/audit"
 	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
@@ -139,7 +140,7 @@ func assemble(t testing.TB, engine store.Engine, dir string, fresh bool) *bundle
 			defer b.mu.Unlock()
 			b.answered = append(b.answered, fmt.Sprintf("%s %x %d", workspaceID, subject, generation))
 		},
-		Now: b.now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
+		Vectors: vectors.Builtin, Now: b.now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler),
 	}
 	b.Service = memory.NewService(b.options)
 	return b

@@ -103,8 +103,8 @@ func (c *Config) check() error {
 	if c.Cluster.StartTimeout <= 0 {
 		return wrong("cluster.startTimeout", "must be more than 0")
 	}
-	if c.Recall.Vectors != On && c.Recall.Vectors != Off {
-		return wrong("recall.vectors", "%q is not on or off", c.Recall.Vectors)
+	if c.Recall.Vectors == "" {
+		return wrong("recall.vectors", "must be on, off or the name of a file")
 	}
 	if c.Audit.Reads != "durable" && c.Audit.Reads != ReadsRelaxed {
 		return wrong("audit.reads", "%q is not durable or relaxed", c.Audit.Reads)

@@ -124,7 +124,7 @@ type Memory struct {
 
 // Recall is how memories are ranked.
 type Recall struct {
-	Vectors string `setting:"vectors" help:"whether recall compares memories with a query by vectors of English words, and not by words alone: on or off"`
+	Vectors string `setting:"vectors" help:"vectors of words by which recall compares memories with a query: on (those of English words in the program), off (words alone are compared), or a file that keepsake vectors pack wrote"`
 }
 
 // Embeddings says which endpoint makes vectors of texts. There is none without a URL, and only workspaces that are set to use it

@@ -81,10 +81,11 @@ func (a *Adder) Put(it Item) {
 	if len(a.list) > maxSpellings {
 		a.forget()
 	}
+	old := a.replacedBy(&it)
 	m := a.analyze(&it)
 	a.index.mu.Lock()
 	defer a.index.mu.Unlock()
-	a.index.add(a, &it, &m)
+	a.index.add(a, &it, &m, old)
 }
 
 // forget removes all that is known of texts.
@@ -134,8 +135,8 @@ func (a *Adder) newSpelling(key string, sp *text.Spelling) int32 {
 		s.known, s.unspaced = knownOf(t.Word), text.Unspaced(t.Word)
 		s.votes = text.StopwordVotes(t.Word, t.Marked)
 		switch {
-		case !s.unspaced && a.index.vectors:
-			s.vector = vectors.Find(t.Word)
+		case !s.unspaced && a.index.table != nil:
+			s.vector = a.index.table.Find(t.Word)
 		case s.unspaced:
 			// A script without spaces is indexed by pairs of characters and, for queries of one character, by characters.
 			if t.Term != "" && t.Term != t.Word {
@@ -160,6 +161,10 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 	m.language = votes.Language()
 	m.length = int32(len(a.tokens))
 	var sum vectors.Sum
+	compared := a.index.compares(m.language)
+	if compared {
+		sum = a.index.table.Sum()
+	}
 	var words maphash.Hash
 	words.SetSeed(seed)
 	end := int32(0)
@@ -175,13 +180,16 @@ func (a *Adder) analyzeText(s string) (m analyzed) {
 		}
 		m.marks |= word.marks
 		m.traits.add(m.language, word.known, s[t.start:], first)
-		if m.language == text.English {
-			sum.AddWord(word.vector)
+		if compared {
+			sum.Add(word.vector)
 		}
 	}
 	m.said = max(words.Sum64(), 1)
-	if a.index.vectors {
-		v := sum.Vector()
+	if a.index.table != nil {
+		var v vectors.Vector // of a text in another language: none
+		if compared {
+			v = sum.Vector()
+		}
 		m.direction = v.Packed()
 	}
 	if end := strings.TrimRightFunc(s, unicode.IsSpace); end != "" {

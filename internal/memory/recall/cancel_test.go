@@ -14,6 +14,7 @@ import (
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // checked counts how often it is checked, and has ended from one check on.
@@ -35,7 +36,7 @@ func (c *checked) Err() error {
 func TestASearchEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	const memories, words = 2_000, 40
-	x := recall.New(text.NewAnalyzer(), true, 0)
+	x := recall.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 	for i := range memories {
 		at := now.AddDate(0, 0, -i%700)
 		x.Put(recall.Item{
@@ -91,7 +92,7 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 func TestSearchesAndWritesNeverWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	const words, memories, searches = 40, 500, 8
-	x := recall.New(text.NewAnalyzer(), true, 0)
+	x := recall.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 	put := func(i int) {
 		x.Put(recall.Item{ID: fmt.Sprintf("m%04d", i), Text: everyWord(words), SessionID: "s1", CreatedAt: now.Add(-time.Hour)})
 	}

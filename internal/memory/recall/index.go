@@ -32,13 +32,15 @@ type Index struct {
 	windows []window // of the memories that are not valid always; the first one is of all others
 	limited int      // live memories with a window
 
-	directions []vectors.Packed // by slot; nil without vectors
-	vectors    bool
+	table      *vectors.Table   // of vectors of words; nil: words alone are compared
+	directions []vectors.Packed // by slot; nil without a table
 
 	terms map[string]int32 // into words
 	words []word
 
-	meanings []vectors.Word // by word; nil without vectors
+	meanings []vectors.Word // by word; nil without a table
+
+	replaced map[int32]*replaced // by slot: of memories whose earlier revisions said something else
 
 	agents, sessions, kinds, tags, speakers names
 
@@ -157,17 +159,22 @@ func (n *names) of(i int32) string {
 	return n.list[i-1]
 }
 
-// New returns an empty Index with room for a number of memories. Without vectors, it compares words alone.
-func New(a *text.Analyzer, withVectors bool, room int) *Index {
+// New returns an empty Index with room for a number of memories. Without a table of vectors, it compares words alone.
+func New(a *text.Analyzer, table *vectors.Table, room int) *Index {
 	x := &Index{
-		analyzer: a, vectors: withVectors, slots: make(map[string]int32, room), terms: map[string]int32{}, orders: make([]order, 1),
-		docs: make([]doc, 0, room), alive: make([]bool, 0, room), records: make([]record, 0, room), windows: []window{unlimited},
+		analyzer: a, table: table, slots: make(map[string]int32, room), terms: map[string]int32{}, orders: make([]order, 1),
+		replaced: map[int32]*replaced{}, docs: make([]doc, 0, room), alive: make([]bool, 0, room), records: make([]record, 0, room), windows: []window{unlimited},
 	}
-	if withVectors {
+	if table != nil {
 		x.directions = make([]vectors.Packed, 0, room)
 	}
 	x.adder = x.Adder()
 	return x
+}
+
+// compares reports whether words of a language have vectors.
+func (x *Index) compares(l text.Language) bool {
+	return x.table != nil && (l == text.English || !x.table.EnglishOnly())
 }
 
 // unlimited is the window of memories that are always valid.
@@ -181,8 +188,8 @@ func (x *Index) Put(it Item) {
 	x.adder.forget()
 }
 
-// add adds a memory that the adder has analyzed.
-func (x *Index) add(by *Adder, it *Item, m *analyzed) {
+// add adds a memory that the adder has analyzed. old is what its earlier revisions said, or nil.
+func (x *Index) add(by *Adder, it *Item, m *analyzed, old *replaced) {
 	x.remove(it.ID)
 	x.sweep()
 	slot := int32(len(x.docs))
@@ -218,11 +225,20 @@ func (x *Index) add(by *Adder, it *Item, m *analyzed) {
 		x.windows = append(x.windows, w)
 	}
 	by.countTerms(slot)
-	if x.vectors {
+	if x.table != nil {
 		x.directions = append(x.directions, m.direction)
 	}
 	x.records = append(x.records, r)
+	x.replace(slot, old)
 	x.enter(d)
+}
+
+// replace keeps what earlier revisions of a memory said.
+func (x *Index) replace(slot int32, old *replaced) {
+	if old != nil {
+		x.replaced[slot] = old
+		x.texts += old.bytes()
+	}
 }
 
 // enter adds a memory to docs, whose record exists, and counts it.
@@ -326,6 +342,10 @@ func (x *Index) remove(id string) {
 	if d.window > 0 {
 		x.limited--
 	}
+	if old := x.replaced[slot]; old != nil {
+		x.texts -= old.bytes()
+		delete(x.replaced, slot)
+	}
 	*d, *r, x.alive[slot] = doc{}, record{}, false
 	x.dead++
 }
@@ -333,7 +353,7 @@ func (x *Index) remove(id string) {
 // compact rebuilds the index without the removed memories.
 func (x *Index) compact() {
 	moved := make([]int32, len(x.docs))
-	y := New(x.analyzer, x.vectors, len(x.slots))
+	y := New(x.analyzer, x.table, len(x.slots))
 	for slot := range x.docs {
 		d, r := x.docs[slot], x.records[slot]
 		moved[slot] = -1
@@ -356,10 +376,11 @@ func (x *Index) compact() {
 			y.windows = append(y.windows, x.windows[d.window])
 			d.window = int32(len(y.windows) - 1)
 		}
-		if x.vectors {
+		if x.table != nil {
 			y.directions = append(y.directions, x.directions[slot])
 		}
 		y.records = append(y.records, r)
+		y.replace(to, x.replaced[int32(slot)])
 		y.enter(d)
 	}
 	for i := range x.words {
@@ -386,7 +407,7 @@ func (x *Index) compact() {
 	}
 	x.slots, x.docs, x.alive, x.records, x.dead = y.slots, y.docs, y.alive, y.records, 0
 	x.all, x.windows, x.limited, x.directions = y.all, y.windows, y.limited, y.directions
-	x.terms, x.words, x.meanings = y.terms, y.words, y.meanings
+	x.terms, x.words, x.meanings, x.replaced = y.terms, y.words, y.meanings, y.replaced
 	x.orders, x.unsorted = y.orders, y.unsorted
 	x.agents, x.sessions, x.kinds, x.tags, x.speakers = y.agents, y.sessions, y.kinds, y.tags, y.speakers
 	x.lists, x.texts = y.lists, y.texts
@@ -411,12 +432,12 @@ func (x *Index) Bytes() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return int64(unsafe.Sizeof(*x)) + x.lists + x.texts +
-		int64(len(x.slots)+len(x.terms))*mapEntry +
+		int64(len(x.slots)+len(x.terms)+len(x.replaced))*mapEntry +
 		int64(cap(x.docs))*int64(unsafe.Sizeof(doc{})) + int64(cap(x.records))*int64(unsafe.Sizeof(record{})) +
 		int64(cap(x.alive)) + 4*int64(cap(x.all.turns)+cap(x.all.speaks)) +
 		int64(cap(x.windows))*int64(unsafe.Sizeof(window{})) +
 		int64(cap(x.directions))*int64(unsafe.Sizeof(vectors.Packed{})) +
-		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + 2*int64(cap(x.meanings)) +
+		int64(cap(x.words))*int64(unsafe.Sizeof(word{})) + int64(cap(x.meanings))*int64(unsafe.Sizeof(vectors.Word{})) +
 		int64(cap(x.orders))*int64(unsafe.Sizeof(order{}))
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // sentences are in several languages, and share spellings.
@@ -30,11 +31,11 @@ func TestAMemorysLanguageIsThatOfItsTextAlone(t *testing.T) {
 	analyzer := text.NewAnalyzer()
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(sentences), 1, 12).Draw(t, "memories")
-		together := New(analyzer, true, 0).Adder()
+		together := New(analyzer, vectors.Builtin(), 0).Adder()
 		for _, s := range list {
 			it := Item{Text: s, Tags: []string{"stations"}}
 			among, amongTerms := together.analyze(&it), termsOf(together)
-			apart := New(analyzer, true, 0).Adder()
+			apart := New(analyzer, vectors.Builtin(), 0).Adder()
 			alone, aloneTerms := apart.analyze(&it), termsOf(apart)
 			if among != alone || !slices.Equal(amongTerms, aloneTerms) {
 				t.Fatalf("%q has the language %d and the terms %q, alone %d and %q", s, among.language, amongTerms, alone.language, aloneTerms)
@@ -62,7 +63,7 @@ func TestMemoriesWithoutAStemmerGetNone(t *testing.T) {
 		sentences[0]: text.English, sentences[1]: text.German, sentences[2]: text.French, sentences[3]: text.Italian,
 		sentences[4]: text.Vietnamese, sentences[5]: text.Vietnamese, sentences[6]: text.Plain, sentences[7]: text.Russian,
 	}
-	a := New(text.NewAnalyzer(), true, 0).Adder()
+	a := New(text.NewAnalyzer(), vectors.Builtin(), 0).Adder()
 	for s, l := range want {
 		if got := a.analyzeText(s).language; got != l {
 			t.Errorf("%q has the language %d, want %d", s, got, l)

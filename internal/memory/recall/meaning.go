@@ -3,7 +3,6 @@ package recall
 import (
 	"math"
 
-	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall/vectors"
 )
 
@@ -55,13 +54,13 @@ func (l *likeness) found(slot int32) bool {
 // compareMeanings compares the vectors of all admitted memories with that of the query.
 func (s *search) compareMeanings() {
 	s.like.dots = s.like.dots[:0]
-	if s.w.Meaning == 0 || !s.x.vectors || s.p.language != text.English {
+	if s.w.Meaning == 0 || !s.x.compares(s.p.language) {
 		return
 	}
-	var sum vectors.Sum
+	sum := s.x.table.Sum()
 	for i := range s.p.words {
-		if w := &s.p.words[i]; !w.name && !stopword(text.English, w.shown) {
-			sum.Add(w.shown)
+		if w := &s.p.words[i]; !w.name && !stopword(s.p.language, w.shown) {
+			sum.Add(s.x.table.Find(w.shown))
 		}
 	}
 	query := sum.Vector()

@@ -19,13 +19,14 @@ import (
 
 	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // shared by all tests: making one costs more than most of what they do.
 var analyzer = text.NewAnalyzer()
 
 func build(items []recall.Item) *recall.Index {
-	x := recall.New(analyzer, true, 0)
+	x := recall.New(analyzer, vectors.Builtin(), 0)
 	for _, it := range items {
 		x.Put(it)
 	}
@@ -104,7 +105,7 @@ func TestTheOrderOfPutsAndWhatWasRemovedDoNotMatter(t *testing.T) {
 		items, q := drawItems(t), drawQuery(t)
 		want := found(build(items), q)
 
-		x := recall.New(analyzer, true, 0)
+		x := recall.New(analyzer, vectors.Builtin(), 0)
 		for _, it := range rapid.Permutation(items).Draw(t, "order") {
 			for range rapid.IntRange(0, 3).Draw(t, "noise") {
 				other := drawItem(t, rapid.SampledFrom([]string{it.ID, "other1", "other2"}).Draw(t, "id"))

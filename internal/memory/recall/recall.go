@@ -27,6 +27,10 @@ type Item struct {
 	ValidTo    *time.Time
 	ExpiresAt  *time.Time
 	Revision   int64
+
+	// Replaced contains what earlier revisions of a memory with a key said, and UpdatedAt is when the current one was written.
+	Replaced  []string
+	UpdatedAt time.Time
 }
 
 // Query asks for memories. Filters and times exclude memories before anything is counted.
@@ -83,6 +87,13 @@ type Why struct {
 	Answer     float64 // the kind of answer asked for: a time, a number
 	Meaning    float64 // words that occur in similar texts, by their vectors
 	Worth      float64 // how much the text tells, whatever is asked
+}
+
+// scale multiplies all parts by a factor.
+func (w *Why) scale(factor float64) {
+	for _, part := range []*float64{&w.Words, &w.Related, &w.Together, &w.Neighbours, &w.Session, &w.Speaker, &w.Date, &w.Answer, &w.Meaning, &w.Worth} {
+		*part *= factor
+	}
 }
 
 // Weights are the weights of the signals. A weight of zero disables its signal.

@@ -12,6 +12,7 @@ import (
 
 	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // now is a Wednesday.
@@ -27,7 +28,7 @@ func at(day string) *time.Time {
 
 // index makes one of items; those without an id are m1, m2, … and were created a minute after each other.
 func index(items ...recall.Item) *recall.Index {
-	x := recall.New(text.NewAnalyzer(), true, 0)
+	x := recall.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 	for i, it := range items {
 		if it.ID == "" {
 			it.ID = fmt.Sprintf("m%d", i+1)
@@ -112,7 +113,7 @@ func TestNothingIsFoundWhereNothingMatches(t *testing.T) {
 			t.Errorf("%q finds %v", query, ids(hits))
 		}
 	}
-	if hits := found(recall.New(text.NewAnalyzer(), true, 0), recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
+	if hits := found(recall.New(text.NewAnalyzer(), vectors.Builtin(), 0), recall.Query{Text: "x", Limit: 5, Now: now}); len(hits) != 0 {
 		t.Errorf("an empty index finds %v", ids(hits))
 	}
 }
@@ -349,7 +350,7 @@ func TestASingleMemoryIsFoundByItsMeaning(t *testing.T) {
 
 func TestWithoutVectorsOnlyWordsCount(t *testing.T) {
 	t.Parallel()
-	x := recall.New(analyzer, false, 0)
+	x := recall.New(analyzer, nil, 0)
 	x.Put(recall.Item{ID: "m1", Text: "Prefers tea to coffee."})
 	if hits := search(x, "What does she sip?"); len(hits) != 0 {
 		t.Errorf("found %v", ids(hits))
@@ -397,7 +398,7 @@ func TestTurnsBeforeCountByTheirDistance(t *testing.T) {
 // after what the person said, and each of them only once.
 func TestAnAgentsOwnAnswersDoNotHideWhatThePersonSaid(t *testing.T) {
 	t.Parallel()
-	x := recall.New(text.NewAnalyzer(), true, 0)
+	x := recall.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 	n := 0
 	say := func(speaker, said string) {
 		n++

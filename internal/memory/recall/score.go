@@ -179,7 +179,7 @@ func (s *search) keep(slot int32, p parts) {
 		return
 	}
 	// Rounding makes scores equal that differ only in the last bit.
-	if score := math.Round(p.sum()*1e6) / 1e6; score > 0 {
+	if score := math.Round(s.demoted(slot, p.sum(), p.worth)*1e6) / 1e6; score > 0 {
 		s.best.offer(ranked{slot: slot, score: score, near: p.near, meaning: p.meaning, together: p.together})
 	}
 }

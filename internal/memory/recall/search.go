@@ -42,6 +42,8 @@ type search struct {
 	likes    []float64 // of a session's turns
 	meanings []float64 // of a session's turns
 
+	repeats []bool // by slot: the turn repeats what no longer holds; empty if none does
+
 	values []float64 // of a session's turns, in their order
 	line   []int32   // their slots
 	most   float64   // see bound
@@ -109,6 +111,7 @@ func (s *search) run(q *Query) []Hit {
 	s.nameDates()
 	s.compareMeanings()
 	s.compareEmbeddings(q)
+	s.markRepeats(q)
 	if s.err != nil {
 		return nil
 	}
@@ -441,6 +444,10 @@ func (s *search) explain(r ranked) *Why {
 	why.Related = max(p.words-why.Words, 0)
 	if why.Related < 1e-9 {
 		why.Related = 0
+	}
+	if s.repeating(r.slot) {
+		why.Worth = 0
+		why.scale(repeatedShare)
 	}
 	return why
 }

@@ -19,15 +19,15 @@ const (
 // score that they have.
 func (s *search) similarMeanings(p *plan, wd *wanted) []related {
 	x := s.x
-	if s.w.Similar == 0 || !x.vectors || p.language != text.English || slices.ContainsFunc(wd.numbers, func(n int32) bool { return s.has(&x.words[n]) }) {
+	if s.w.Similar == 0 || !x.compares(p.language) || slices.ContainsFunc(wd.numbers, func(n int32) bool { return s.has(&x.words[n]) }) {
 		return nil
 	}
-	meaning := vectors.Find(wd.shown)
+	meaning := x.table.Find(wd.shown)
 	if meaning == (vectors.Word{}) || !s.step(len(x.words)) {
 		return nil
 	}
 	s.like.dots = sized(s.like.dots, len(x.words))
-	meaning.Products(x.meanings, s.like.dots)
+	x.table.Products(meaning, x.meanings, s.like.dots)
 	least := leastCosine + (1-leastCosine)*min(1, fewMemories/float64(s.count)) // up to fewMemories, nothing is replaced
 	var list []related
 	for i, product := range s.like.dots {
@@ -52,9 +52,9 @@ func (s *search) similarMeanings(p *plan, wd *wanted) []related {
 
 // meaningOf returns the vector of a term, or that of none. It depends on the term alone, not on how memories spell it, so the word is
 // one whose stem is the word itself.
-func meaningOf(term string) vectors.Word {
+func meaningOf(table *vectors.Table, term string) vectors.Word {
 	if stopword(text.English, term) {
 		return vectors.Word{}
 	}
-	return vectors.Find(term)
+	return table.Find(term)
 }

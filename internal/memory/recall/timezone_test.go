@@ -6,6 +6,7 @@ import (
 
 	"keepsake/internal/base/text"
 	"keepsake/internal/memory/recall"
+	"keepsake/internal/memory/recall/vectors"
 )
 
 // The days that a query names begin and end at midnight of the time zone, also where a day has 23 or 25 hours.
@@ -30,7 +31,7 @@ func TestNamedDaysAreThoseOfATimeZone(t *testing.T) {
 		{"Europe/Berlin", "What happened on 2026-10-25?", moment("2026-10-28T12:00:00Z"), moment("2026-10-24T22:30:00Z"), moment("2026-10-25T23:00:00Z")},
 		{"Asia/Tokyo", "What happened in May 2026?", moment("2026-06-10T00:00:00Z"), moment("2026-04-30T15:00:00Z"), moment("2026-05-31T15:00:00Z")},
 	} {
-		x := recall.New(text.NewAnalyzer(), true, 0)
+		x := recall.New(text.NewAnalyzer(), vectors.Builtin(), 0)
 		for id, when := range map[string]*time.Time{"in": c.in, "out": c.out} {
 			x.Put(recall.Item{ID: id, Text: "Bees.", Kind: "fact", OccurredAt: when, CreatedAt: *when, Revision: 1})
 		}

@@ -39,8 +39,8 @@ func (x *Index) count(slot, number int32) {
 // addWord adds a word to the vocabulary.
 func (x *Index) addWord(w word) {
 	x.words = append(x.words, w)
-	if x.vectors {
-		x.meanings = append(x.meanings, meaningOf(w.term))
+	if x.table != nil {
+		x.meanings = append(x.meanings, meaningOf(x.table, w.term))
 	}
 }
 

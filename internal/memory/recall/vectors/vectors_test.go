@@ -12,9 +12,9 @@ import (
 )
 
 func direction(text string) Vector {
-	var sum Sum
+	sum := Builtin().Sum()
 	for word := range strings.FieldsSeq(text) {
-		sum.Add(word)
+		sum.Add(Builtin().Find(word))
 	}
 	return sum.Vector()
 }
@@ -41,7 +41,7 @@ func TestTheFileIsTheOneThatWasReviewed(t *testing.T) {
 
 func TestEveryWordHasARow(t *testing.T) {
 	t.Parallel()
-	list := loaded()
+	list := Builtin()
 	for n, word := range strings.SplitN(string(file), "\n", Words+1)[:Words] {
 		if got := list.number(word); got != n {
 			t.Fatalf("%q has the number %d, want %d", word, got, n)
@@ -139,9 +139,10 @@ func BenchmarkSum(b *testing.B) {
 
 func TestProductsAreThoseOfDirections(t *testing.T) {
 	t.Parallel()
-	words := []Word{Find("cello"), Find("xqzzy"), Find("violin"), Find("fence")}
+	table := Builtin()
+	words := []Word{table.Find("cello"), table.Find("xqzzy"), table.Find("violin"), table.Find("fence")}
 	products := make([]int32, len(words))
-	Find("violin").Products(words, products)
+	table.Products(table.Find("violin"), words, products)
 	if products[1] != 0 {
 		t.Errorf("an unknown word has the product %d", products[1])
 	}
