@@ -39,6 +39,7 @@ type Request struct {
 	Repair     bool                  // words that no document has are replaced by similar ones
 	Prefix     bool                  // the last word is a prefix
 	Highlight  bool
+	Passages   int      // 0–5: how many passages of each text the results contain at most
 	Facets     []string // collection, tag, or names of metadata entries
 	Sort       Sort     // empty: ByRelevance
 }
@@ -55,6 +56,7 @@ type Result struct {
 	Document   document.Document
 	Snippet    string
 	Highlights []Highlight
+	Passages   []text.Passage // of the document's text, best first
 	Score      float64
 }
 
@@ -150,7 +152,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 func (r *Request) scope(workspaceID string) string {
 	parts := []string{
 		r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), strconv.FormatBool(r.Repair),
-		string(r.Sort), strconv.Itoa(len(r.Tags)), strconv.Itoa(len(r.Metadata)),
+		string(r.Sort), strconv.Itoa(r.Passages), strconv.Itoa(len(r.Tags)), strconv.Itoa(len(r.Metadata)),
 	}
 	parts = append(parts, r.Tags...)
 	for _, c := range r.Metadata {
@@ -178,8 +180,11 @@ func find(task *fairshare.Task, snapshot *index.Snapshot, q query, r *Request, f
 	return found, repaired, err
 }
 
-// snippetSize is the length of a snippet, in code points.
-const snippetSize = 240
+// The lengths of a snippet and of a passage, in code points.
+const (
+	snippetSize = 240
+	passageSize = 1_000
+)
 
 // results reads the documents of hits and creates their snippets. wanted is what to highlight in documents of a language. A
 // document that was deleted since the index was read is left out.
@@ -209,8 +214,8 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 			continue
 		}
 		result := Result{Document: *d, Score: h.Score}
-		s.show(&result, wanted[h.Language], r.Highlight)
-		if err := task.Step(2 * (len(d.Title) + len(d.Text))); err != nil {
+		s.show(&result, wanted[h.Language], r)
+		if err := task.Step(2 * (len(d.Title) + len(d.Text) + passageSize*len(result.Passages))); err != nil {
 			return nil, err
 		}
 		results = append(results, result)
@@ -218,11 +223,14 @@ func (s *Service) results(ctx context.Context, task *fairshare.Task, workspaceID
 	return results, nil
 }
 
-// show sets the snippet and the highlights.
-func (s *Service) show(r *Result, w *text.Wanted, highlight bool) {
+// show sets the snippet, the highlights and the passages that q asks for.
+func (s *Service) show(r *Result, w *text.Wanted, q *Request) {
 	var spans []text.Span
 	r.Snippet, spans = s.indexer.analyzer.Excerpt(strings.TrimSpace(r.Document.Text), w, snippetSize)
-	if !highlight {
+	if q.Passages > 0 {
+		r.Passages = s.indexer.analyzer.Passages(r.Document.Text, w, q.Passages, passageSize)
+	}
+	if !q.Highlight {
 		return
 	}
 	for _, span := range spans {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
 	"keepsake/internal/search"
 	"keepsake/internal/search/document"
 )
@@ -154,6 +155,31 @@ func TestResultsShowWhyTheyWereFound(t *testing.T) {
 	}
 	if plain := b.find(search.Request{Query: "lisky"}).Results[0]; len(plain.Highlights) != 0 || plain.Snippet != got.Snippet {
 		t.Errorf("without highlights: %+v", plain)
+	}
+}
+
+// Passages are in the text as it is stored, and a cursor leads only to pages with as many of them.
+func TestResultsHavePassages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.put("a", document.Fields{Text: "\n Zde nic není. V lese žijí lišky. " + strings.Repeat("Zde nic není. ", 100) + "Lišky!"})
+	b.put("b", document.Fields{Title: "Lišky", Text: "Nic."})
+	b.put("c", document.Fields{Title: "Lišky"})
+	answer := b.find(search.Request{Query: "lišky lese", Passages: 2})
+	got := map[string][]text.Passage{}
+	for _, r := range answer.Results {
+		got[r.Document.ID] = r.Passages
+	}
+	if a := got["a"]; len(a) != 2 || a[0].Start != 2 || !strings.HasPrefix(a[0].Text, "Zde nic není. V lese žijí lišky.") || !strings.HasSuffix(a[1].Text, " Lišky!") {
+		t.Errorf("passages are %+v", a)
+	}
+	if diff := cmp.Diff([]text.Passage{{Text: "Nic.", Span: text.Span{Start: 0, End: 4}}}, got["b"]); diff != "" || got["c"] != nil {
+		t.Errorf("passages of %+v (-want +got):\n%s", got, diff)
+	}
+	first := b.find(search.Request{Query: "lišky", Limit: 1, Passages: 2})
+	_, err := b.search.Search(t.Context(), workspace, search.Request{Query: "lišky", Limit: 1, Passages: 1, Cursor: first.NextCursor})
+	if p, ok := problem.As(err); !ok || p.Kind != problem.Invalid {
+		t.Errorf("a cursor with other passages: %v", err)
 	}
 }
 

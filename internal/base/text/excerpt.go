@@ -121,7 +121,7 @@ func join(spans []Span, next Span) []Span {
 // with white space collapsed. Without a hit, it is the beginning of s.
 func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
 	hits := a.hits(s, w)
-	first, last := bestHits(s, hits, size)
+	first, last, _ := bestHits(s, hits, size)
 	var from, to int
 	if len(hits) == 0 {
 		from, to = 0, forward(s, 0, size)
@@ -135,31 +135,50 @@ func (a *Analyzer) Excerpt(s string, w *Wanted, size int) (string, []Span) {
 	return clip(s, from, to, hits)
 }
 
-// bestHits chooses the run of hits within size code points with the highest weight. A repeated word adds little.
-func bestHits(s string, hits []hit, size int) (first, last int) {
-	const repeated = 0.1
-	seen := map[string]int{}
-	best, sum := 0.0, 0.0
-	for i, j := 0, 0; j < len(hits); j++ {
-		h := hits[j]
-		if seen[h.name]++; seen[h.name] == 1 {
-			sum += h.weight
+// weights is the weight of some hits. A repeated word adds little.
+type weights struct {
+	seen  map[string]int
+	total float64
+}
+
+const repeated = 0.1 // of the weight of a word
+
+func (w *weights) add(hits []hit) {
+	for i := range hits {
+		h := &hits[i]
+		if w.seen[h.name]++; w.seen[h.name] == 1 {
+			w.total += h.weight
 		} else {
-			sum += repeated * h.weight
-		}
-		for end := h.at + utf8.RuneCountInString(s[h.start:h.end]); i < j && end-hits[i].at > size; i++ {
-			g := hits[i]
-			if seen[g.name]--; seen[g.name] == 0 {
-				sum -= g.weight
-			} else {
-				sum -= repeated * g.weight
-			}
-		}
-		if sum > best+1e-9 {
-			best, first, last = sum, i, j
+			w.total += repeated * h.weight
 		}
 	}
-	return first, last
+}
+
+func (w *weights) remove(hits []hit) {
+	for i := range hits {
+		h := &hits[i]
+		if w.seen[h.name]--; w.seen[h.name] == 0 {
+			w.total -= h.weight
+		} else {
+			w.total -= repeated * h.weight
+		}
+	}
+}
+
+// bestHits chooses the run of hits within size code points with the highest weight.
+func bestHits(s string, hits []hit, size int) (first, last int, best float64) {
+	sum := weights{seen: map[string]int{}}
+	for i, j := 0, 0; j < len(hits); j++ {
+		h := hits[j]
+		sum.add(hits[j : j+1])
+		for end := h.at + utf8.RuneCountInString(s[h.start:h.end]); i < j && end-hits[i].at > size; i++ {
+			sum.remove(hits[i : i+1])
+		}
+		if sum.total > best+1e-9 {
+			best, first, last = sum.total, i, j
+		}
+	}
+	return first, last, best
 }
 
 // around extends s[start:end] to size code points, a third of them before it, and ends between words.
