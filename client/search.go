@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"time"
@@ -19,6 +20,7 @@ type Query struct {
 	Facets     []string `json:"facets,omitempty"` // collection, tag, or names of metadata entries
 	Prefix     bool     `json:"prefix,omitempty"`
 	Highlight  *bool    `json:"highlight,omitempty"` // true when nil
+	Passages   int      `json:"passages,omitempty"`  // 0–5: how many passages of each text the results contain at most
 	Sort       string   `json:"sort,omitempty"`      // relevance, updatedAt, -updatedAt
 }
 
@@ -41,6 +43,7 @@ type Result struct {
 	Title      string         `json:"title"`
 	Snippet    string         `json:"snippet"` // plain text
 	Highlights []Highlight    `json:"highlights"`
+	Passages   []Passage      `json:"passages"` // of the document's text, best first
 	Score      float64        `json:"score"`
 	URL        *string        `json:"url"`
 	Tags       []string       `json:"tags"`
@@ -51,6 +54,13 @@ type Result struct {
 // Highlight is a match, in code points from the start of the field.
 type Highlight struct {
 	Field string `json:"field"` // snippet or title
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// Passage is a part of a document's text: whole sentences, at most 1,000 characters. Start and End are code points in the text.
+type Passage struct {
+	Text  string `json:"text"`
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 }
@@ -66,6 +76,43 @@ func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
 	return result[Found](func(out any) error {
 		return c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search", safe: true}, q, out)
 	})
+}
+
+// SearchOutcome is the outcome of one of several searches: one of the two is nil.
+type SearchOutcome struct {
+	Found *Found
+	Err   *Error // its Status is 0, because it has no response of its own
+}
+
+// UnmarshalJSON decodes the result of a search or the body of an error.
+func (o *SearchOutcome) UnmarshalJSON(data []byte) error {
+	var failed struct {
+		Error
+		ResetTimeMs int64 `json:"resetTimeMs"`
+	}
+	if err := json.Unmarshal(data, &failed); err != nil {
+		return err
+	}
+	if failed.Code != "" {
+		failed.RetryAfter = time.Duration(failed.ResetTimeMs) * time.Millisecond
+		*o = SearchOutcome{Err: &failed.Error}
+		return nil
+	}
+	*o = SearchOutcome{Found: &Found{}}
+	return json.Unmarshal(data, o.Found)
+}
+
+// SearchMulti runs up to 20 searches in one request and returns their outcomes in order. Each counts as a request towards rate
+// limits and quotas.
+func (c *Client) SearchMulti(ctx context.Context, searches []Query) ([]SearchOutcome, error) {
+	var out struct {
+		Results []SearchOutcome `json:"results"`
+	}
+	body := struct {
+		Searches []Query `json:"searches"`
+	}{searches}
+	err := c.send(ctx, request{method: http.MethodPost, path: "/api/v1/search/multi", safe: true}, body, &out)
+	return out.Results, err
 }
 
 // EachResult reads all results of a search, page by page.

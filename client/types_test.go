@@ -43,6 +43,9 @@ var calls = map[string]struct{ sends, reads any }{
 	"rotateWebhookSecret": {sends: client.Rotation{}, reads: client.CreatedWebhook{}},
 	"putDocument":         {sends: client.NewDocument{}, reads: client.Document{}},
 	"changeDocument":      {sends: client.DocumentChange{}, reads: client.Document{}},
+	"searchMulti": {sends: struct { // each of the results is a client.Found or a client.Error
+		Searches []client.Query `json:"searches"`
+	}{}},
 	"createMemories": {
 		sends: struct {
 			Items  []client.NewMemory `json:"items"`

@@ -92,6 +92,7 @@ func (c *check) endpointsByScope() []endpoint {
 	list := []endpoint{
 		{scope: "read", keyOnly: true, call: func() *call { return c.get("/api/v1/search?q=conformance") }},
 		{scope: "read", call: func() *call { return c.post("/api/v1/search").json(fields{}) }},
+		{scope: "read", call: func() *call { return c.post("/api/v1/search/multi").json(fields{}) }},
 		{scope: "read", call: func() *call { return c.get(docsPath + "?limit=1") }},
 		{scope: "read", call: func() *call { return c.get(docsPath + "/conformance-not-there") }},
 		{scope: "write", call: func() *call { return c.put(docsPath + "/conformance-not-there").json(fields{}) }},

@@ -92,7 +92,7 @@ func idempotencyChecks() []promise {
 		}},
 		{"EveryPOSTThatChangesSomethingTakesIt", func(c *check) {
 			for _, op := range c.operations() {
-				free := []string{"/api/v1/search", "/api/v1/developer/verify", memoriesPath + "/recall", memoriesPath + "/context"}
+				free := []string{"/api/v1/search", "/api/v1/search/multi", "/api/v1/developer/verify", memoriesPath + "/recall", memoriesPath + "/context"}
 				if op.method != http.MethodPost || !strings.HasPrefix(op.path, "/api/v1/") || slices.Contains(free, op.path) {
 					continue
 				}

@@ -17,7 +17,7 @@ var answerShape = map[string]string{
 
 // hitShape is a result of a search.
 var hitShape = map[string]string{
-	"id": "string", "collection": "string", "title": "string", "snippet": "string", "highlights": "array", "score": "number",
+	"id": "string", "collection": "string", "title": "string", "snippet": "string", "highlights": "array", "passages": "array", "score": "number",
 	"url": "string|null", "tags": "array", "metadata": "object", "updatedAt": "time",
 }
 
@@ -63,6 +63,57 @@ func searchChecks() []promise {
 			for member, kind := range hitShape {
 				a.shape(map[string]string{"results[0]." + member: kind})
 			}
+		}},
+		{"PassagesAreWholeSentencesOfTheText", func(c *check) {
+			word, id, filler := c.suite.word(), c.suite.name(), strings.Repeat("Nothing of note happens here. ", 60)
+			text := "Ünïcödé 🎉. " + filler + "It is " + word + ". " + filler + "More " + word + " here!"
+			c.document(id, fields{"text": text})
+			c.search(url.Values{"q": {word}}).has(fields{"results[0].passages": []any{}})
+			a := c.search(url.Values{"q": {word}, "passages": {"5"}})
+			list := a.list("results[0].passages")
+			if len(list) != 2 {
+				c.stop("%d passages, want 2\n  %s", len(list), a.describe())
+			}
+			points := []rune(text)
+			for i := range list {
+				at := fmt.Sprintf("results[0].passages[%d].", i)
+				passage, start, end := a.text(at+"text"), a.integer(at+"start"), a.integer(at+"end")
+				if utf8.RuneCountInString(passage) > 1000 || !strings.Contains(passage, word) || passage != string(points[start:end]) {
+					c.stop("passage %d is not a part of the text with the word, of at most 1,000 characters\n  %s", i, a.describe())
+				}
+				if first, last := passage[:1], passage[len(passage)-1:]; first != strings.ToUpper(first) || last != "." && last != "!" {
+					c.stop("passage %d is not whole sentences\n  %s", i, a.describe())
+				}
+			}
+			for _, bad := range []string{"-1", "6", "x"} {
+				c.get(path + "?q=x&passages=" + bad).send().is(http.StatusBadRequest)
+			}
+		}},
+		{"SeveralSearchesAnswerInOrder", func(c *check) {
+			word, id := c.suite.word(), c.suite.name()
+			c.document(id, fields{"text": "It is " + word + "."})
+			search := func(searches ...any) *call { return c.post(path + "/multi").json(fields{"searches": searches}) }
+			a := search(fields{"q": word}, fields{"q": " "}, fields{"q": c.suite.word(), "fuzzy": "off"}, fields{"q": word, "no": 1}, 7).send().is(http.StatusOK)
+			a.has(fields{"results[0].total": 1, "results[0].results[0].id": id, "results[2].total": 0})
+			a.has(fields{"results[1].error": "validation_error", "results[1].details.field": "q", "results[1].details.issue": "required"})
+			a.has(fields{"results[3].error": "validation_error", "results[3].details.field": "no", "results[4].error": "validation_error"})
+			c.post(path+"/multi").json(fields{"searches": []any{}}).send().fails(400, "validation_error", "searches", "too_short")
+			search(slices.Repeat([]any{fields{"q": "x"}}, 21)...).send().fails(400, "validation_error", "searches", "too_long")
+		}},
+		{"EachOfSeveralSearchesIsChargedAsARequest", func(c *check) {
+			k := c.newKey(fields{"quota": fields{"daily": 4}}, "read")
+			searches := fields{"searches": slices.Repeat([]any{fields{"q": "x"}}, 3)}
+			a := c.post(path + "/multi").as(k.text).now().json(searches).send().is(http.StatusOK)
+			for i := range 3 {
+				a.lacks(fmt.Sprintf("results[%d].error", i))
+			}
+			a = c.post(path + "/multi").as(k.text).now().json(searches).send().is(http.StatusOK)
+			a.lacks("results[0].error")
+			for i := 1; i < 3; i++ {
+				at := fmt.Sprintf("results[%d].", i)
+				a.has(fields{at + "error": "rate_limit_exceeded", at + "remaining": 0, at + "details.policy": "daily_quota"})
+			}
+			c.post(path+"/multi").as(k.text).now().json(searches).send().fails(429, "rate_limit_exceeded")
 		}},
 		{"NothingFoundIsNoError", func(c *check) {
 			c.search(url.Values{"q": {c.suite.word()}, "fuzzy": {"off"}}).has(fields{"total": 0, "results": []any{}, "nextCursor": nil})

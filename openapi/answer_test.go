@@ -201,6 +201,8 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	c.call(200, "GET", search, "", "?q=nine+mine&limit=1", "")
 	c.call(400, "GET", search, "", "", "")
 	c.call(200, "POST", search, "", "", `{"q":"\"nine to five\" -never"}`)
+	c.call(200, "POST", search+"/multi", "", "", `{"searches":[{"q":"nine","passages":1},{"q":""}]}`)
+	c.call(400, "POST", search+"/multi", "", "", `{"searches":[]}`)
 	c.call(204, "DELETE", document, "mine", "", "")
 
 	newKey := c.call(201, "POST", keys, "", "", `{"name":"reader","scopes":["read"],"rateLimit":{"requestsPerMinute":3},"quota":{"daily":3},

@@ -120,6 +120,7 @@ func documentsSearchCommand(st *stage) *cobra.Command {
 	flags.StringArrayVar(&q.Filters, "filter", nil, filterHelp)
 	flags.StringVar(&q.Sort, "sort", "", "`ORDER`: relevance (the default), updatedAt or -updatedAt")
 	flags.BoolVar(&q.Prefix, "prefix", false, "the last word can be unfinished")
+	flags.IntVar(&q.Passages, "passages", 0, "number of passages of each text, up to 5, in place of a snippet")
 	flags.IntVar(&limit, "limit", 10, "number of results, up to 100")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -142,10 +143,14 @@ func documentsSearchCommand(st *stage) *cobra.Command {
 func (st *stage) printFound(found *client.Found) {
 	for i, r := range found.Results {
 		fmt.Fprintf(st.out, "%d. %s  (%s in %s)\n", i+1, cmp.Or(oneLine(r.Title), "(without a title)"), plain(r.ID), plain(r.Collection))
-		if snippet := oneLine(r.Snippet); snippet != "" {
-			for line := range strings.Lines(text.WrapSoft(snippet, tableWidth-3)) {
-				fmt.Fprintln(st.out, "   "+strings.TrimSpace(line))
+		if len(r.Passages) == 0 {
+			st.printIndented(r.Snippet)
+		}
+		for i, p := range r.Passages {
+			if i > 0 {
+				fmt.Fprintln(st.out)
 			}
+			st.printIndented(p.Text)
 		}
 	}
 	about := ""
@@ -155,5 +160,12 @@ func (st *stage) printFound(found *client.Found) {
 	fmt.Fprintf(st.out, "%s%s found in %.1f ms.\n", about, counted(found.Total, "document"), found.TookMs)
 	if found.Suggestion != nil {
 		fmt.Fprintf(st.out, "Did you mean %q?\n", plain(*found.Suggestion))
+	}
+}
+
+// printIndented prints a text as one paragraph below the title of a result.
+func (st *stage) printIndented(s string) {
+	for line := range strings.Lines(text.WrapSoft(oneLine(s), tableWidth-3)) {
+		fmt.Fprintln(st.out, "   "+strings.TrimSpace(line))
 	}
 }

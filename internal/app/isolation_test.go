@@ -196,7 +196,7 @@ func (n *tenant) places() map[string]alternatives {
 var harmless = map[string]bool{
 	"email":    true,
 	"interval": true, "groupBy": true, "format": true,
-	"limit": true, "reads": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "sort": true, "fuzzy": true,
+	"limit": true, "reads": true, "state": true, "role": true, "window": true, "prefix": true, "highlight": true, "passages": true, "sort": true, "fuzzy": true,
 	"action": true, "from": true, "to": true, "name": true, "scopes": true, "expiresAt": true, "rateLimit": true, "quota": true,
 	"allowedIps": true, "metadata": true, "disabled": true, "reason": true, "password": true,
 	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,
@@ -207,7 +207,7 @@ var harmless = map[string]bool{
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
 	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
 	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "fill": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
-	"maxTokens": true, "maxCharacters": true, "timeZone": true, "items": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
+	"maxTokens": true, "maxCharacters": true, "timeZone": true, "items": true, "searches": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
 }
 
 // public are path parameters that name what everybody may know of, with something that is there.
@@ -229,6 +229,7 @@ var bodies = map[string]string{
 	"putDocument":     `{"text":"x"}`,
 	"changeDocument":  `{"text":"x"}`,
 	"searchPost":      `{"q":"canary"}`,
+	"searchMulti":     `{"searches":[{"q":"canary"}]}`,
 	"createMemory":    `{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}`,
 	"changeMemory":    `{"text":"x"}`,
 	"createMemories":  `{"items":[{"subjectId":"sparrow-own","text":"x","allowDuplicate":true}]}`,
@@ -551,8 +552,8 @@ func TestIdempotencyKeysAreSeparatePerWorkspace(t *testing.T) {
 	}
 }
 
-// TestNoItemAndNoLineReachesAcrossWorkspaces names what is another workspace's in items of a batch and in lines of an
-// import. There it is a name that is free.
+// TestNoItemAndNoLineReachesAcrossWorkspaces names what is another workspace's in items of a batch, in one of several searches and
+// in lines of an import. There it is a name that is free.
 func TestNoItemAndNoLineReachesAcrossWorkspaces(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
@@ -564,6 +565,9 @@ func TestNoItemAndNoLineReachesAcrossWorkspaces(t *testing.T) {
 		{"agentId", "/api/v1/memories/batch", `{"items":[{"subjectId":"sparrow-own","agentId":"%s","text":"canary"}]}`},
 		{"subjectId", "/api/v1/memories/import", `{"subjectId":"%s","text":"canary number 1","tags":["canary-mark"]}`},
 		{"memories/{id}", "/api/v1/memories/import", `{"id":"%s","subjectId":"sparrow-own","text":"x"}`},
+		{"q", "/api/v1/search/multi", `{"searches":[{"q":"%s"}]}`},
+		{"collection", "/api/v1/search/multi", `{"searches":[{"q":"canary","collection":"%s"}]}`},
+		{"searchPost cursor", "/api/v1/search/multi", `{"searches":[{"q":"canary","limit":1,"cursor":"%s"}]}`},
 		{"documents/{id}", "/api/v1/documents/import", `{"id":"%s","text":"x"}`},
 	} {
 		request := func(value string) (path, body string) { return probe.path, fmt.Sprintf(probe.body, value) }

@@ -16,6 +16,7 @@ type admitted struct {
 	op         *endpoint.Operation
 	shares     shares    // of capacity that all callers share
 	bodyShare  bodyShare // of the memory for large bodies
+	parts      int       // that have begun, see Request.Part
 }
 
 // price returns the stage for the response. A Judging operation that failed before it judged has charged nothing, and the

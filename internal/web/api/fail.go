@@ -18,16 +18,22 @@ import (
 func (x *charged) fail(err error) {
 	p := x.problemOf(err)
 	body := x.bodyOf(p)
-	if statuses[p.Kind] >= http.StatusInternalServerError {
-		if x.ourFault(p) {
-			x.refund()
-		}
-		moreToKnow := err != error(p) || p.Unwrap() != nil
-		if moreToKnow && x.ctx.parent.Err() == nil { // a disconnected client is not a failure
-			x.api.o.Log.LogAttrs(context.Background(), levelOf(p), "request failed", slog.String("id", x.ctx.RequestID()), slog.String("route", x.identified.routed.route.template), slog.String("error", err.Error()))
-		}
+	if x.failedByUs(p, err) {
+		x.refund()
 	}
 	x.sendProblem(p, body)
+}
+
+// failedByUs logs the cause of a 5xx response, and reports whether it is due to a fault of ours.
+func (x *charged) failedByUs(p *problem.Problem, err error) bool {
+	if statuses[p.Kind] < http.StatusInternalServerError {
+		return false
+	}
+	moreToKnow := err != error(p) || p.Unwrap() != nil
+	if moreToKnow && x.ctx.parent.Err() == nil { // a disconnected client is not a failure
+		x.api.o.Log.LogAttrs(context.Background(), levelOf(p), "request failed", slog.String("id", x.ctx.RequestID()), slog.String("route", x.identified.routed.route.template), slog.String("error", err.Error()))
+	}
+	return x.ourFault(p)
 }
 
 // levelOf returns the level of the log line of a 5xx. A 503 is for a state that ends, such as a full disk, and the client can

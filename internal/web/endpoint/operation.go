@@ -68,6 +68,12 @@
 //		}
 //	}
 //
+//	type allNotes struct {
+//		Body struct {
+//			Results []endpoint.Outcome[noteView] `json:"results"` // bodies or errors of parts (Request.Part)
+//		}
+//	}
+//
 //	type noteView struct {
 //		ID        string     `json:"id" example:"note_01…"`
 //		ExpiresAt *wire.Time `json:"expiresAt"`             // a pointer is present and may be null
@@ -166,6 +172,7 @@ type Operation struct {
 	Vital     bool // for health and administration: can use the capacity that an overloaded instance reserves for them
 	Probe     bool // on the backend listener: needs no backend secret even if the others do
 	Calls     bool // its function calls other operations (Request.Call)
+	Parts     bool // its function charges each part of a request (Request.Part)
 	// SignIn means that the function authenticates the caller, by a password for example, and then calls Request.SignedIn.
 	// Credentials must be NoCredential.
 	SignIn bool

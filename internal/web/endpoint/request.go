@@ -26,6 +26,10 @@ type Request interface {
 	// Idempotency-Key, and without another charge. Only operations that declare Calls can use it. The response has a body and
 	// no pieces. An error is what the operation's own caller would get.
 	Call(c *Call) (Response, error)
+	// Part runs one of several parts of the request, each of which costs as much as a request. The first one was charged as the
+	// request. Each other one is charged before it runs, and counts as one more request to the operation. failed is the body of
+	// the error if run fails or no requests are left; nil if run succeeds. Only operations that declare Parts can use it.
+	Part(run func() error) (failed []byte, err error)
 	// Judge decides for a Judging operation whether the owner of the credential in this request can make a request to another
 	// service. If so, it charges the cost, and headers of the response name the owner. Otherwise it returns a *problem.Problem.
 	Judge(d Demand) error

@@ -71,6 +71,11 @@ func (c *schemas) alias(t reflect.Type, seen map[reflect.Type]bool) {
 		c.alias(looseOf(t).of(), seen)
 		return
 	}
+	if reflect.PointerTo(t).Implements(outcomeType) {
+		c.registry.RegisterTypeAlias(t, outcomeOf(t))
+		c.alias(outcomeOf(t), seen)
+		return
+	}
 	switch {
 	case t == timeType:
 		c.registry.RegisterTypeAlias(t, reflect.TypeFor[time.Time]())
@@ -158,6 +163,12 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 		if s.loose != nil {
 			// Null is named too, for validators that do not include it in "any".
 			schema = &huma.Schema{AnyOf: []*huma.Schema{{Description: anyItem}, {Ref: schema.Ref}, {Type: "null"}}, Description: schema.Description}
+		}
+		if s.outcome != nil {
+			schema = &huma.Schema{
+				AnyOf:       []*huma.Schema{{Ref: schema.Ref}, c.body(reflect.TypeFor[errorBody](), ""), c.body(reflect.TypeFor[rateLimitBody](), "")},
+				Description: schema.Description,
+			}
 		}
 	case listKind, sequenceKind:
 		schema.Items = c.refined(schema.Items, s.item)

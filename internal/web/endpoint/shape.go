@@ -20,7 +20,7 @@ const (
 	timeKind   // wire.Time
 	textKind   // another encoding.TextUnmarshaler
 	scalarKind // a value of wire.Metadata: string, number or boolean
-	anyKind    // wire.Value, any, Loose
+	anyKind    // wire.Value, any, Loose, Outcome
 	listKind
 	mapKind
 	objectKind
@@ -33,6 +33,7 @@ type shape struct {
 	typ     reflect.Type
 	rules   rules
 	loose   reflect.Type // the item type of a Loose value
+	outcome reflect.Type // the type of an Outcome's value
 	item    *member      // of a list, a map or a sequence
 	members []member     // of an object
 	byName  map[string]int
@@ -106,6 +107,9 @@ func (c *shapes) of(t reflect.Type) *shape {
 	case reflect.PointerTo(t).Implements(looseType):
 		s.kind, s.loose = anyKind, looseOf(t).of()
 		c.loose++
+		return s
+	case reflect.PointerTo(t).Implements(outcomeType):
+		s.kind, s.outcome = anyKind, outcomeOf(t)
 		return s
 	case reflect.PointerTo(t).Implements(textType), t.Implements(textWriterType):
 		s.kind = textKind

@@ -84,18 +84,23 @@ func (s *server) search(_ context.Context, c *call) (wire.Value, error) {
 func (s *server) searchDocuments(c *call, query string) ([]foundItem, error) {
 	var found struct {
 		Results []struct {
-			ID      string  `json:"id"`
-			Title   string  `json:"title"`
-			Snippet string  `json:"snippet"`
-			URL     *string `json:"url"`
+			ID       string  `json:"id"`
+			Title    string  `json:"title"`
+			URL      *string `json:"url"`
+			Passages []struct {
+				Text string `json:"text"`
+			} `json:"passages"`
 		} `json:"results"`
 	}
-	if err := c.post("searchPost", map[string]any{"q": query, "highlight": false}, &found); err != nil {
+	if err := c.post("searchPost", map[string]any{"q": query, "highlight": false, "passages": 1}, &found); err != nil {
 		return nil, err
 	}
 	items := make([]foundItem, len(found.Results))
 	for i, r := range found.Results {
-		items[i] = foundItem{ID: r.ID, Title: titleOr(r.Title, r.ID), URL: s.documentURL(c, r.ID, r.URL), Text: r.Snippet}
+		items[i] = foundItem{ID: r.ID, Title: titleOr(r.Title, r.ID), URL: s.documentURL(c, r.ID, r.URL)}
+		if len(r.Passages) > 0 { // at most maxText characters
+			items[i].Text = r.Passages[0].Text
+		}
 	}
 	return items, nil
 }

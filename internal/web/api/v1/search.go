@@ -29,26 +29,56 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		}
 		return runSearch(ctx, s, search.Request{
 			Query: in.Q, Limit: in.Limit, Cursor: in.Cursor, Collection: in.Collection, Tags: in.Tags, Metadata: metadata,
-			Repair: in.Fuzzy != "off", Prefix: in.Prefix, Highlight: in.Highlight, Facets: facets, Sort: search.Sort(in.Sort),
+			Repair: in.Fuzzy != "off", Prefix: in.Prefix, Highlight: in.Highlight, Passages: in.Passages, Facets: facets, Sort: search.Sort(in.Sort),
 		})
 	})
 	endpoint.Add(r, endpoint.Operation{
 		ID: "searchPost", Method: "POST", Path: "/search", Since: 1, Tag: "search", Summary: "Search documents with parameters in the body",
 		Description: searchSyntax, Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Status: 200,
 	}, func(ctx context.Context, in *searchBody) (*searchAnswer, error) {
-		b := &in.Body
-		if err := in.refuseEmpty(); err != nil {
-			return nil, err
-		}
-		metadata, err := comparisons(b.Filters, func(i int) string { return item("filter", i) })
+		request, err := in.Body.request()
 		if err != nil {
 			return nil, err
 		}
-		return runSearch(ctx, s, search.Request{
-			Query: b.Q, Limit: b.Limit, Cursor: textOrEmpty(b.Cursor), Collection: textOrEmpty(b.Collection), Tags: b.Tags, Metadata: metadata,
-			Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
-		})
+		return runSearch(ctx, s, request)
 	})
+	endpoint.Add(r, endpoint.Operation{
+		ID: "searchMulti", Method: "POST", Path: "/search/multi", Since: 1, Tag: "search", Summary: "Run up to 20 searches",
+		Description: "The searches run one after the other, and the results have the same order. Each search counts as one request towards rate " +
+			"limits and quotas. A search that fails does not affect the others: its result is the body of the error that it would have " +
+			"alone. So is that of a search for which no requests are left; if not even the first one can run, the response is 429.",
+		Credentials: endpoint.Key | endpoint.Bearer, Scope: auth.Read, Class: endpoint.Batch, MaxBody: endpoint.Small.MaxBody(), Status: 200, Parts: true,
+	}, func(ctx context.Context, in *searchMultiBody) (*searchMultiAnswer, error) {
+		out := &searchMultiAnswer{}
+		out.Body.Results = make([]endpoint.Outcome[searchView], len(in.Body.Searches))
+		for i := range in.Body.Searches {
+			result := &out.Body.Results[i]
+			failed, err := endpoint.RequestOf(ctx).Part(func() error {
+				found, err := searchOne(ctx, s, &in.Body.Searches[i])
+				if err == nil {
+					result.Value = found.Body
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			result.Error = failed
+		}
+		return out, nil
+	})
+}
+
+// searchOne runs one of several searches.
+func searchOne(ctx context.Context, s *search.Service, sent *endpoint.Loose[searchParameters]) (*searchAnswer, error) {
+	if sent.Err != nil {
+		return nil, sent.Err
+	}
+	request, err := sent.Value.request()
+	if err != nil {
+		return nil, err
+	}
+	return runSearch(ctx, s, request)
 }
 
 // maxFacets is the maximum number of facets of a search.
@@ -93,6 +123,7 @@ type searchQuery struct {
 	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
 	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
 	Highlight  bool     `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+	Passages   int      `query:"passages" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
 	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
 	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
 	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
@@ -100,24 +131,50 @@ type searchQuery struct {
 }
 
 type searchBody struct {
+	Body searchParameters
+}
+
+type searchMultiBody struct {
 	Body struct {
-		Q          string   `json:"q" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
-		Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
-		Cursor     *string  `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
-		Collection *string  `json:"collection" doc:"Search only documents of this collection."`
-		Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
-		Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
-		Highlight  bool     `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
-		Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
-		Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
-		Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
-		Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
+		Searches []endpoint.Loose[searchParameters] `json:"searches" minItems:"1" maxItems:"20" doc:"The searches, each in the format of searchPost."`
 	}
 }
 
+type searchMultiAnswer struct {
+	Body struct {
+		Results []endpoint.Outcome[searchView] `json:"results" doc:"The results of the searches, in their order. A result with the field error is the body of an error."`
+	}
+}
+
+type searchParameters struct {
+	Q          string   `json:"q" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
+	Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
+	Cursor     *string  `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
+	Collection *string  `json:"collection" doc:"Search only documents of this collection."`
+	Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
+	Highlight  bool     `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+	Passages   int      `json:"passages" required:"false" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
+	Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
+	Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
+	Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
+	Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
+}
+
+// request returns the search that the parameters ask for.
+func (b *searchParameters) request() (search.Request, error) {
+	if err := b.refuseEmpty(); err != nil {
+		return search.Request{}, err
+	}
+	metadata, err := comparisons(b.Filters, func(i int) string { return item("filter", i) })
+	return search.Request{
+		Query: b.Q, Limit: b.Limit, Cursor: textOrEmpty(b.Cursor), Collection: textOrEmpty(b.Collection), Tags: b.Tags, Metadata: metadata,
+		Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Passages: b.Passages, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
+	}, err
+}
+
 // refuseEmpty refuses empty texts, as the query of a GET does. Without it, an empty collection would mean all of them.
-func (in *searchBody) refuseEmpty() error {
-	b := &in.Body
+func (b *searchParameters) refuseEmpty() error {
 	for _, p := range []struct {
 		name  string
 		empty bool
@@ -141,16 +198,18 @@ func (in *searchBody) refuseEmpty() error {
 }
 
 type searchAnswer struct {
-	Body struct {
-		Query         string                  `json:"query" doc:"The query as it was sent."`
-		Total         int64                   `json:"total" doc:"The number of documents that match, on all pages together."`
-		TotalRelation string                  `json:"totalRelation" enum:"eq,gte" doc:"Whether total is exact, which is eq, or a lower bound, which is gte."`
-		TookMs        float64                 `json:"tookMs" doc:"The duration of the search in milliseconds, with a fraction."`
-		Results       []searchResult          `json:"results" doc:"The documents of this page. The list is empty if nothing matches."`
-		Facets        map[string][]facetCount `json:"facets" doc:"The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty."`
-		Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has. It is null if there is none."`
-		NextCursor    *string                 `json:"nextCursor"`
-	}
+	Body searchView
+}
+
+type searchView struct {
+	Query         string                  `json:"query" doc:"The query as it was sent."`
+	Total         int64                   `json:"total" doc:"The number of documents that match, on all pages together."`
+	TotalRelation string                  `json:"totalRelation" enum:"eq,gte" doc:"Whether total is exact, which is eq, or a lower bound, which is gte."`
+	TookMs        float64                 `json:"tookMs" doc:"The duration of the search in milliseconds, with a fraction."`
+	Results       []searchResult          `json:"results" doc:"The documents of this page. The list is empty if nothing matches."`
+	Facets        map[string][]facetCount `json:"facets" doc:"The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty."`
+	Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has. It is null if there is none."`
+	NextCursor    *string                 `json:"nextCursor"`
 }
 
 type searchResult struct {
@@ -159,6 +218,7 @@ type searchResult struct {
 	Title      string            `json:"title" doc:"The title of the document. It is empty if the document has none."`
 	Snippet    string            `json:"snippet" doc:"The plain text around the best match."`
 	Highlights []searchHighlight `json:"highlights" doc:"The places of words of the query in snippet and title. The list is empty if highlight is false."`
+	Passages   []searchPassage   `json:"passages" doc:"The parts of the document's text that match best, best first. They do not overlap. If only the title matches, the passage is the beginning of the text. The list is empty if passages is 0."`
 	Score      float64           `json:"score" doc:"The score of the match. It is higher for better matches, and comparable only within one response."`
 	URL        *string           `json:"url" doc:"The URL of the original. It is null if none was stored."`
 	Tags       []string          `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
@@ -170,6 +230,12 @@ type searchHighlight struct {
 	Field string `json:"field" enum:"snippet,title" doc:"The field of the result that the offsets point into."`
 	Start int    `json:"start" doc:"The start of the highlight, in code points."`
 	End   int    `json:"end" doc:"The end of the highlight, in code points. The code point at this offset is no longer part of it."`
+}
+
+type searchPassage struct {
+	Text  string `json:"text" doc:"Whole sentences of the text, at most 1,000 characters. A longer sentence is cut between words."`
+	Start int    `json:"start" doc:"The start of the passage in the text of the document, in code points."`
+	End   int    `json:"end" doc:"The end of the passage, in code points. The code point at this offset is no longer part of it."`
 }
 
 type facetCount struct {
@@ -210,8 +276,12 @@ func viewOfResult(r *search.Result) searchResult {
 	for i, h := range r.Highlights {
 		highlights[i] = searchHighlight(h)
 	}
+	passages := make([]searchPassage, len(r.Passages))
+	for i, p := range r.Passages {
+		passages[i] = searchPassage{Text: p.Text, Start: p.Start, End: p.End}
+	}
 	return searchResult{
-		ID: d.ID, Collection: d.Collection, Title: d.Title, Snippet: r.Snippet, Highlights: highlights, Score: r.Score,
+		ID: d.ID, Collection: d.Collection, Title: d.Title, Snippet: r.Snippet, Highlights: highlights, Passages: passages, Score: r.Score,
 		URL: textOrNull(d.URL), Tags: d.Tags, Metadata: d.Metadata, UpdatedAt: wire.At(d.UpdatedAt),
 	}
 }

@@ -36,7 +36,7 @@ func TestASearchAnswersAsTheSpecificationSays(t *testing.T) {
 			"highlights": []any{
 				object{"field": "snippet", "start": 3.0, "end": 7.0}, object{"field": "title", "start": 0.0, "end": 7.0},
 			},
-			"score": result["score"], "url": "https://example.org/hours", "tags": []any{"faq"}, "metadata": object{"floor": 2.0},
+			"passages": []any{}, "score": result["score"], "url": "https://example.org/hours", "tags": []any{"faq"}, "metadata": object{"floor": 2.0},
 			"updatedAt": made.text("updatedAt"),
 		}},
 	}
@@ -110,6 +110,15 @@ func TestParametersOfASearch(t *testing.T) {
 			t.Errorf("highlight=false came with %v", highlights)
 		}
 	}
+	passage := []any{object{"text": "stone a", "start": 0.0, "end": 7.0}}
+	for name, a := range map[string]*answer{
+		"GET": c.search(t, "q=a&passages=2"), "POST": c.do(t, "POST", "/api/v1/search", object{"q": "a", "passages": 2}),
+	} {
+		if diff := cmp.Diff([]any{passage}, a.is(200).items("results", "passages")); diff != "" {
+			t.Errorf("passages of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	c.search(t, "q=a&passages=6").is(400)
 	newest := c.search(t, "q=stone&sort=-updatedAt").is(200).items("results", "updatedAt")
 	if !slices.IsSortedFunc(newest, func(x, y any) int { return strings.Compare(y.(string), x.(string)) }) {
 		t.Errorf("sorted by -updatedAt: %v", newest)
