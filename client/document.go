@@ -18,6 +18,7 @@ type Document struct {
 	URL        *string        `json:"url"`
 	Tags       []string       `json:"tags"`
 	Metadata   map[string]any `json:"metadata"` // string, json.Number or bool
+	Language   *string        `json:"language"` // a code that EachLanguage lists
 	CreatedAt  time.Time      `json:"createdAt"`
 	UpdatedAt  time.Time      `json:"updatedAt"`
 	Revision   int64          `json:"revision"`
@@ -32,6 +33,7 @@ type NewDocument struct {
 	URL        string         `json:"url,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
+	Language   string         `json:"language,omitempty"` // a code that EachLanguage lists
 }
 
 // DocumentQuery selects documents, and a page of their list.
@@ -52,6 +54,7 @@ type DocumentChange struct {
 	URL        Change[string]         `json:"url,omitzero"`
 	Tags       Change[[]string]       `json:"tags,omitzero"`
 	Metadata   Change[map[string]any] `json:"metadata,omitzero"`
+	Language   Change[string]         `json:"language,omitzero"`
 }
 
 // DocumentDeletion selects documents to delete, by ID or by the other fields.

@@ -67,6 +67,8 @@ type SearchIndexes struct {
 	Flushes       int64 `json:"flushes"` // since the start
 	Merges        int64 `json:"merges"`
 	Rewritten     int64 `json:"rewrittenDocuments"`
+	Renewing      int64 `json:"renewingDocuments"` // documents that are to be indexed again, because settings changed
+	Renewed       int64 `json:"renewedDocuments"`
 }
 
 // Cache contains the statistics of one cache. Capacity is 0 if it is unlimited; Bytes is an estimate.

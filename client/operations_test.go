@@ -30,6 +30,7 @@ var uncalled = map[string]string{
 // unsent are parameters that no method sends, with the reason.
 var unsent = map[string]string{
 	"changeTier.If-None-Match":        "a tier always exists",
+	"putCollection.If-None-Match":     "a revision of 0 says that there were never settings",
 	"putDocument.If-None-Match":       "CreateDocument refuses an existing ID",
 	"revokeAPIKey.If-Match":           "DeleteAPIKey revokes a revision",
 	"completeAPIKeyRotation.If-Match": "the end of a rotation does not depend on the rest of the key",

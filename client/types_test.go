@@ -39,6 +39,7 @@ var calls = map[string]struct{ sends, reads any }{
 	"changeAPIKey":        {sends: client.APIKeyChange{}, reads: client.APIKey{}},
 	"revokeAPIKey":        {sends: struct{ Reason string }{}, reads: client.APIKey{}},
 	"rotateAPIKey":        {sends: client.Rotation{}, reads: client.CreatedAPIKey{}},
+	"putCollection":       {sends: client.CollectionSettings{}, reads: client.Collection{}},
 	"changeWebhook":       {sends: client.WebhookChange{}, reads: client.Webhook{}},
 	"rotateWebhookSecret": {sends: client.Rotation{}, reads: client.CreatedWebhook{}},
 	"putDocument":         {sends: client.NewDocument{}, reads: client.Document{}},
@@ -245,6 +246,9 @@ func (c *comparison) compare(where string, g reflect.Type, s schema, sent bool) 
 		if s.Format != "date-time" {
 			c.t.Errorf("%s: is a %v %s, not a time", where, s.Type, s.Format)
 		}
+		return
+	}
+	if reflect.PointerTo(g).Implements(reflect.TypeFor[json.Unmarshaler]()) { // it has several forms
 		return
 	}
 	want := map[reflect.Kind]string{

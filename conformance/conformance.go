@@ -115,6 +115,7 @@ func sections() []section {
 		{"3.2 API key states", apiKeyStateChecks()},
 		{"4 endpoints: search", searchChecks()},
 		{"4 endpoints: documents", documentChecks()},
+		{"4 endpoints: collections", collectionChecks()},
 		{"4 endpoints: import", importChecks()},
 		{"4 endpoints: API key management", append(apiKeyManagementChecks(), apiKeyBoundChecks()...)},
 		{"4 endpoints: cache statistics", cacheStatsChecks()},

@@ -8,7 +8,7 @@ import (
 
 // What the IDs in paths name: ownedPaths what one workspace owns, sharedPaths what the whole instance has.
 var (
-	ownedPaths  = []string{docsPath, keysPath, usersPath, memoriesPath, subjectsPath, hooksPath}
+	ownedPaths  = []string{docsPath, setsPath, keysPath, usersPath, memoriesPath, subjectsPath, hooksPath}
 	sharedPaths = []string{workspacesPath, "/api/v1/admin/versions", "/api/v1/admin/tiers"}
 )
 
@@ -21,13 +21,14 @@ func isolationChecks() []promise {
 			doc := c.suite.name()
 			c.document(doc, fields{"text": "conformance"})
 			who := c.subject()
+			c.collection(doc, fields{"language": "en"})
 			mine := map[string]string{
-				docsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id,
+				docsPath: doc, setsPath: doc, keysPath: c.newKey(nil, "read").id, usersPath: c.newUser(nil).id,
 				memoriesPath: c.remember(who, "conformance").text("id"), subjectsPath: who,
 				hooksPath: c.newWebhook(nil).text("id"),
 			}
 			never := map[string]string{
-				docsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: unknownUser,
+				docsPath: "conformance-never-was-" + c.suite.mark, setsPath: "conformance-never-was-" + c.suite.mark, keysPath: "key_01kakakakafkhvayayayayayay", usersPath: unknownUser,
 				memoriesPath: neverMemory, subjectsPath: "conformance-never-was-" + c.suite.mark,
 				hooksPath: unknownHook,
 			}
@@ -195,7 +196,8 @@ func isolationChecks() []promise {
 var harmless = map[string]any{
 	"PATCH " + keysPath + "/{id}": fields{"name": "conformance"}, "POST " + keysPath + "/{id}/revoke": fields{}, "POST " + keysPath + "/{id}/rotate": fields{},
 	"PATCH " + usersPath + "/{id}": fields{"name": "conformance"}, "PUT " + docsPath + "/{id}": fields{"text": "conformance"},
-	"PATCH " + docsPath + "/{id}":     fields{"text": "conformance"},
-	"PATCH " + memoriesPath + "/{id}": fields{"text": "conformance"},
-	"PATCH " + hooksPath + "/{id}":    fields{"description": "conformance"}, "POST " + hooksPath + "/{id}/rotate": fields{},
+	"PATCH " + docsPath + "/{id}":       fields{"text": "conformance"},
+	"PUT " + setsPath + "/{collection}": fields{"language": "en"},
+	"PATCH " + memoriesPath + "/{id}":   fields{"text": "conformance"},
+	"PATCH " + hooksPath + "/{id}":      fields{"description": "conformance"}, "POST " + hooksPath + "/{id}/rotate": fields{},
 }

@@ -12,6 +12,7 @@ import (
 const (
 	keysPath = "/api/v1/developer/api-keys"
 	docsPath = "/api/v1/documents"
+	setsPath = "/api/v1/collections"
 )
 
 // counter numbers what a process creates, in addition to the run's random mark.
@@ -77,6 +78,16 @@ func (c *check) document(id string, members fields) *answer {
 	c.removeDocument(id)
 	if a.status != http.StatusCreated && a.status != http.StatusOK {
 		c.stop("want 201 or 200 for a document\n  %s", a.describe())
+	}
+	return a
+}
+
+// collection sets the settings of a collection, which are removed when the check ends.
+func (c *check) collection(name string, settings fields) *answer {
+	a := c.put(setsPath + "/" + url.PathEscape(name)).json(settings).send()
+	c.remove(setsPath + "/" + url.PathEscape(name))
+	if a.status != http.StatusOK {
+		c.stop("want 200 for the settings of a collection\n  %s", a.describe())
 	}
 	return a
 }

@@ -204,6 +204,18 @@ func TestTheProgramAnswersAsTheDocumentSays(t *testing.T) {
 	c.call(200, "POST", search+"/multi", "", "", `{"searches":[{"q":"nine","passages":1},{"q":""}]}`)
 	c.call(400, "POST", search+"/multi", "", "", `{"searches":[]}`)
 	c.call(204, "DELETE", document, "mine", "", "")
+	const collections, collection = "/api/v1/collections", "/api/v1/collections/{collection}"
+	c.call(200, "PUT", collection, "default", "", `{"language":"de","synonyms":[["sofa","couch"],{"from":"tv","to":["television"]},"english"],"fields":{"title":3,"metadata.by":2}}`)
+	c.call(412, "PUT", collection, "default", "", `{}`, "If-None-Match", "*")
+	c.call(400, "PUT", collection, "default", "", `{"synonyms":[["sofa"]]}`)
+	c.call(200, "GET", collection, "default", "", "")
+	c.call(304, "GET", collection, "default", "", "", "If-None-Match", `"1"`)
+	c.call(404, "GET", collection, "nothing", "", "")
+	c.call(200, "GET", collections, "", "?limit=1", "")
+	c.call(412, "DELETE", collection, "default", "", "", "If-Match", `"7"`)
+	c.call(204, "DELETE", collection, "default", "", "")
+	c.call(404, "DELETE", collection, "default", "", "")
+	c.call(200, "GET", "/api/v1/languages", "", "?limit=3", "")
 
 	newKey := c.call(201, "POST", keys, "", "", `{"name":"reader","scopes":["read"],"rateLimit":{"requestsPerMinute":3},"quota":{"daily":3},
 		"expiresAt":"2126-01-01T00:00:00Z","allowedIps":["127.0.0.0/8"],"metadata":{"team":"a"}}`)

@@ -56,7 +56,11 @@ var edges = map[string][]string{
 		"internal/base/revision", "internal/base/unit", "internal/govern/usage",
 	},
 	"internal/base/field":      {"internal/base/problem"},
-	"internal/search/document": {"internal/base/coalesce", "internal/govern/event", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/unit"},
+	"internal/search/document": {"internal/base/coalesce", "internal/govern/event", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/revision", "internal/base/text", "internal/base/unit"},
+	"internal/search/collection": {
+		"internal/base/field", "internal/base/problem", "internal/base/revision", "internal/base/text", "internal/base/unit", "internal/govern/audit", "internal/govern/auth",
+		"internal/search/document",
+	},
 	"internal/memory": {
 		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id",
 		"internal/memory/embedding", "internal/memory/recall", "internal/memory/recall/vectors", "internal/base/problem", "internal/base/revision", "internal/memory/seal", "internal/base/text",
@@ -68,7 +72,7 @@ var edges = map[string][]string{
 	"internal/govern/backup":         {"internal/govern/account", "internal/govern/apikey", "internal/govern/auth", "internal/base/folder", "internal/base/problem"},
 	"internal/search/index":          {"internal/base/text"},
 	"internal/search": {
-		"internal/base/coalesce", "internal/search/document", "internal/base/fairshare", "internal/search/index", "internal/base/number", "internal/base/page", "internal/base/problem", "internal/base/text",
+		"internal/base/coalesce", "internal/search/collection", "internal/search/document", "internal/base/fairshare", "internal/search/index", "internal/base/number", "internal/base/page", "internal/base/problem", "internal/base/text",
 	},
 	"internal/web/endpoint": {"internal/govern/auth", "internal/base/problem", "internal/base/revision", "internal/base/wire"},
 }

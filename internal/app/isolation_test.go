@@ -61,6 +61,9 @@ func newTenant(t *testing.T, p *apptest.Running, name, word string) *tenant {
 		made := n.make("POST", "/api/v1/documents", fmt.Sprintf(`{"text":"%s number %d","collection":"%s-shelf","tags":["%s-mark"]}`, word, i, word, word))
 		n.document = made["id"].(string)
 	}
+	for _, collection := range []string{"shelf", "second"} {
+		n.make("PUT", "/api/v1/collections/"+word+"-"+collection, `{"synonyms":[["`+word+`","bird"]]}`)
+	}
 	n.subject = name + "-person"
 	for i := range 2 {
 		made := n.make("POST", "/api/v1/memories", fmt.Sprintf(
@@ -151,23 +154,27 @@ func (n *tenant) places() map[string]alternatives {
 		"tiers/{name}":    {"business", "gold"},
 		"webhooks/{id}":   {n.webhook, "whk_" + none},
 
+		"collections/{collection}": {"canary-shelf", "nobody"},
+
 		"subjects/{subjectId}": {n.subject, "nobody"},
 
-		"listAPIKeys cursor":   cursor("/api/v1/developer/api-keys?limit=1"),
-		"listUsers cursor":     cursor("/api/v1/admin/users?limit=1"),
-		"listAuditLog cursor":  cursor("/api/v1/admin/audit-log?limit=1"),
-		"listDocuments cursor": cursor("/api/v1/documents?limit=1"),
-		"listWebhooks cursor":  cursor("/api/v1/admin/webhooks?limit=1"),
-		"search cursor":        cursor("/api/v1/search?q=canary&limit=1"),
-		"searchPost cursor":    cursor("/api/v1/search?q=canary&limit=1"),
-		"listMemories cursor":  cursor("/api/v1/memories?limit=1"),
-		"listSubjects cursor":  cursor("/api/v1/memories/subjects?limit=1"),
-		"listRequests cursor":  cursor("/api/v1/analytics/requests?limit=1"),
+		"listAPIKeys cursor":     cursor("/api/v1/developer/api-keys?limit=1"),
+		"listUsers cursor":       cursor("/api/v1/admin/users?limit=1"),
+		"listAuditLog cursor":    cursor("/api/v1/admin/audit-log?limit=1"),
+		"listDocuments cursor":   cursor("/api/v1/documents?limit=1"),
+		"listCollections cursor": cursor("/api/v1/collections?limit=1"),
+		"listWebhooks cursor":    cursor("/api/v1/admin/webhooks?limit=1"),
+		"search cursor":          cursor("/api/v1/search?q=canary&limit=1"),
+		"searchPost cursor":      cursor("/api/v1/search?q=canary&limit=1"),
+		"listMemories cursor":    cursor("/api/v1/memories?limit=1"),
+		"listSubjects cursor":    cursor("/api/v1/memories/subjects?limit=1"),
+		"listRequests cursor":    cursor("/api/v1/analytics/requests?limit=1"),
 
 		// Lists that are the operator's alone, or everybody's.
 		"listWorkspaces cursor":     {"bm90IGEgY3Vyc29y", "b3RoZXI"},
 		"listTiers cursor":          {"bm90IGEgY3Vyc29y", "b3RoZXI"},
 		"listVersionRecords cursor": {"bm90IGEgY3Vyc29y", "b3RoZXI"},
+		"listLanguages cursor":      {"bm90IGEgY3Vyc29y", "b3RoZXI"},
 
 		"workspace":   {n.workspace, "wsp_" + none},
 		"requestId":   {logged, "req_" + none},
@@ -202,6 +209,7 @@ var harmless = map[string]bool{
 	"tier": true, "suspended": true, "title": true, "text": true, "url": true, "graceSeconds": true, "force": true,
 	"requiredScopes": true, "cost": true, "consume": true, "ip": true, "filter": true, "facets": true, "daily": true,
 	"monthly": true, "keys": true, "users": true, "documents": true, "memories": true, "requestsPerMinute": true,
+	"language": true, "synonyms": true, "fields": true,
 	"description": true, "events": true, "event": true, "eventId": true,
 	"currentPassword": true, "newPassword": true, "refreshToken": true,
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
@@ -227,6 +235,7 @@ var bodies = map[string]string{
 	"createWebhook":   `{"url":"https://example.org"}`,
 	"changeWebhook":   `{"description":"x"}`,
 	"putDocument":     `{"text":"x"}`,
+	"putCollection":   `{"language":"en"}`,
 	"changeDocument":  `{"text":"x"}`,
 	"searchPost":      `{"q":"canary"}`,
 	"searchMulti":     `{"searches":[{"q":"canary"}]}`,

@@ -34,6 +34,7 @@ import (
 	"keepsake/internal/memory"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/search"
+	"keepsake/internal/search/collection"
 	"keepsake/internal/search/document"
 	clusterpg "keepsake/internal/store/cluster/postgres"
 	"keepsake/internal/store/cluster/redis"
@@ -104,10 +105,11 @@ type identity struct {
 
 // searching is search with its documents.
 type searching struct {
-	documents *document.Service
-	indexer   *search.Indexer
-	service   *search.Service
-	shares    *fairshare.Scheduler // of CPU time, for searches and recalls
+	documents   *document.Service
+	collections *collection.Service
+	indexer     *search.Indexer
+	service     *search.Service
+	shares      *fairshare.Scheduler // of CPU time, for searches and recalls
 }
 
 // remembering is memory with the embeddings endpoint.
@@ -179,7 +181,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	}
 	s.events.quotaWatch = newQuotaWatch(i, deps, s.events, s.identity)
 	s.records.replays = newReplays(i, deps, s.secrets.subjects, s.identity.maxStorage, s.members.claims)
-	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.identity, s.secrets.cursors)
+	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.records.audit, s.identity, s.secrets.cursors)
 	s.memory = assembleMemory(i, cfg, deps, s)
 	s.versions = assembleVersions(i, cfg, deps, s.versions.registry, s.records.audit, s.events.outbox)
 	s.records.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
@@ -223,11 +225,11 @@ func assembleVersions(i *instance.Instance, cfg *config.Config, deps *Deps, regi
 }
 
 func assembleSearch(
-	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, callers identity, cursors *page.Sealer,
+	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, log audit.Recorder, callers identity, cursors *page.Sealer,
 ) searching {
 	shares := fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	indexer := search.NewIndexer(search.IndexerOptions{
-		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
+		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Settings: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
 		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: shares.Background,
 	})
 	background := shares.Background
@@ -239,7 +241,10 @@ func assembleSearch(
 		Changed: indexer.Notify, Stored: indexer.Record, Pace: indexer.Pace, Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
 	})
-	return searching{documents: documents, indexer: indexer, service: search.NewService(indexer, cursors, shares, deps.Now), shares: shares}
+	collections := collection.NewService(collection.Options{
+		Store: i.Store.Documents, Units: i.Store, Audit: log, MaxBytes: callers.maxStorage, Changed: indexer.Notify, Now: deps.Now,
+	})
+	return searching{documents: documents, collections: collections, indexer: indexer, service: search.NewService(indexer, cursors, shares, deps.Now), shares: shares}
 }
 
 // load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions

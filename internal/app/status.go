@@ -49,6 +49,7 @@ func (s *services) indexNumbers() v1.IndexNumbers {
 	return v1.IndexNumbers{
 		Documents: n.Size.Docs, DeadDocuments: n.Size.Dead, Segments: int64(n.Size.Segments), FileBytes: n.Size.Files, MemoryBytes: n.Size.Memory,
 		LagChanges: n.Lag, Flushes: n.Work.Flushes, Merges: n.Work.Merges, Rewritten: n.Work.Rewritten,
+		Renewing: n.Renewing, Renewed: n.Renewed,
 	}
 }
 

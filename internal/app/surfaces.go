@@ -49,6 +49,8 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddDocuments(r, s.search.documents, s.secrets.cursors)
 	v1.AddDocumentDeletion(r, s.search.documents)
 	v1.AddPortableDocuments(r, s.search.documents)
+	v1.AddCollections(r, s.search.collections, s.secrets.cursors)
+	v1.AddLanguages(r, s.secrets.cursors)
 	v1.AddSearch(r, s.search.service)
 	v1.AddMemories(r, memories, s.secrets.cursors)
 	v1.AddMemoryBatch(r, memories.Writer, memories.Reader)

@@ -14,8 +14,9 @@ import (
 
 var errBehind = problem.NotAvailable("The search index is not ready yet; try again in a moment.", time.Second)
 
-// read calls fn with a view of the workspace's index that contains every change committed before the call.
-func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.Snapshot) error) error {
+// read calls fn with a view of the workspace's index that contains every change committed before the call, and the settings of its
+// collections.
+func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.Snapshot, *settings) error) error {
 	waiting, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
 	select {
@@ -31,7 +32,10 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		return err
 	}
 	if f == nil || f.target.Load() == 0 && !x.unsure(f) {
-		return fn(index.Empty())
+		return fn(index.Empty(), noSettings)
+	}
+	if _, err := x.loadSettings(waiting, f); err != nil {
+		return err
 	}
 	if _, err := x.acquire(f); err != nil {
 		return err
@@ -47,13 +51,17 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		x.turns.add(f)
 		return errBehind
 	}
+	s, err := x.loadSettings(waiting, f)
+	if err != nil {
+		return err
+	}
 	return x.guard(f, func() error {
 		snapshot := f.snapshot()
 		if snapshot == nil { // it could not be replaced
 			return errBehind
 		}
 		defer snapshot.Release()
-		return fn(snapshot)
+		return fn(snapshot, s)
 	})
 }
 
@@ -103,7 +111,12 @@ func (x *Indexer) guard(f *folder, fn func() error) (err error) {
 
 // options returns the options of f's index.
 func (x *Indexer) options(f *folder) index.Options {
+	label := ""
+	if s := f.settings.Load(); s != nil {
+		label = labelOf(s.digests)
+	}
 	return index.Options{
+		Label:   label,
 		Lexicon: x.lexicon, Maintenance: x.maintenance, Now: x.o.Now, SmallBytes: x.o.Small,
 		Corrupt: func(err error) {
 			if x.markBroken(f) {

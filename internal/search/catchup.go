@@ -27,17 +27,24 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err := x.replace(ctx, f); err != nil {
 		return true, err
 	}
+	s, err := x.loadSettings(ctx, f)
+	if err != nil {
+		return false, err
+	}
 	open, err := x.acquire(f)
 	if err != nil {
 		return false, err
 	}
 	defer x.release(f)
+	if err := x.planRenewal(f, open, s); err != nil {
+		return false, err
+	}
 	position, target := f.position.Load(), f.target.Load()
 	if position > target {
 		return x.checkAhead(ctx, f)
 	}
 	if position == target {
-		return false, nil
+		return x.renew(ctx, f, open)
 	}
 	// Changes after target, as of an import, wait until they are reported or searched for, because many at once take less time.
 	limit := int(min(int64(f.batch), target-position))
@@ -48,29 +55,43 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if len(changes) == 0 {
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)
 	}
+	changed := f.noteSettings(changes)
+	if changed {
+		if s, err = x.loadSettings(ctx, f); err != nil {
+			return false, err
+		}
+		if err := x.planRenewal(f, open, s); err != nil {
+			return false, err
+		}
+	}
 	err = x.guard(f, func() error {
-		position, err = x.apply(ctx, open, changes)
+		position, err = x.apply(ctx, open, s, changes)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
+	if changed {
+		if err := x.renewFew(ctx, f, open); err != nil {
+			return false, err
+		}
+	}
 	f.raise(position) // changes that were committed during the read are included
 	f.position.Store(position)
 	f.announce()
 	f.batch = nextBatch(f.batch, changes)
-	return position < target, nil
+	return position < target || len(f.renewal.collections) > 0, nil
 }
 
 // fewBytes is the size of the texts of a few changes, for which a client perhaps waits.
 const fewBytes = 64 << 10
 
 // apply adds changes to an index, and returns the number of the last. Many changes, as of an import, are background work.
-func (x *Indexer) apply(ctx context.Context, to *index.Index, changes []document.Change) (position int64, err error) {
+func (x *Indexer) apply(ctx context.Context, to *index.Index, s *settings, changes []document.Change) (position int64, err error) {
 	for rest := changes; len(rest) > 0; {
 		var some []document.Change
 		some, rest = cut(rest, atOnce)
-		piece := func() error { return to.Apply(changesOf(some)) }
+		piece := func() error { return to.Apply(changesOf(some, s)) }
 		if sizeOf(some) > fewBytes {
 			err = x.o.Background(ctx, piece)
 		} else {

@@ -1,24 +1,63 @@
 package search
 
 import (
+	"strconv"
+
+	"keepsake/internal/base/number"
+	"keepsake/internal/base/text"
 	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
 
 // changesOf returns what the index needs of changes of documents.
-func changesOf(changes []document.Change) []index.Change {
+func changesOf(changes []document.Change, s *settings) []index.Change {
 	list := make([]index.Change, len(changes))
 	for i := range changes {
 		c := &changes[i]
 		list[i] = index.Change{Number: c.Number, ID: c.ID}
 		if c.Document != nil {
-			list[i].Document = entryOf(c.Document)
+			list[i].Document = entryOf(c.Document, s.of(c.Document.Collection))
 		}
 	}
 	return list
 }
 
-func entryOf(d *document.Document) *index.Document {
+// choose leaves out what is not searched, and adds searched entries of metadata.
+func (t *tuning) choose(e *index.Document, d *document.Document) {
+	if t.title == 0 {
+		e.Title = ""
+	}
+	if t.text == 0 {
+		e.Text = ""
+	}
+	for _, f := range t.metadata {
+		if value, ok := d.Metadata[f.name]; ok {
+			e.Fields = append(e.Fields, index.Field{Name: f.name, Texts: textsOf(value)})
+		}
+	}
+}
+
+// textsOf returns a value of metadata as texts.
+func textsOf(value any) []string {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case float64:
+		return []string{string(number.Append(nil, value))}
+	case bool:
+		return []string{strconv.FormatBool(value)}
+	case []any:
+		var all []string
+		for _, v := range value {
+			all = append(all, textsOf(v)...)
+		}
+		return all
+	default:
+		return nil
+	}
+}
+
+func entryOf(d *document.Document, t *tuning) *index.Document {
 	keys := make([]string, 0, 1+len(d.Tags)+len(d.Metadata))
 	keys = append(keys, index.Collection(d.Collection))
 	for _, tag := range d.Tags {
@@ -34,5 +73,14 @@ func entryOf(d *document.Document) *index.Document {
 			keys = append(keys, index.Bool(name, value))
 		}
 	}
-	return &index.Document{Title: d.Title, Text: d.Text, Keys: keys, UpdatedAt: d.UpdatedAt.UnixMicro()}
+	e := &index.Document{Title: d.Title, Text: d.Text, Keys: keys, UpdatedAt: d.UpdatedAt.UnixMicro()}
+	if l, ok := text.LanguageOf(d.Language); ok {
+		e.Language = &l
+	} else if t != nil {
+		e.Language = t.language
+	}
+	if t != nil && t.fields {
+		t.choose(e, d)
+	}
+	return e
 }

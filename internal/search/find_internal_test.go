@@ -25,7 +25,7 @@ func snapshotOf(t *testing.T, documents ...*document.Document) *index.Snapshot {
 	for i, d := range documents {
 		changes[i] = document.Change{Number: int64(i + 1), ID: fmt.Sprintf("d%05d", i), Document: d}
 	}
-	if err := x.Apply(changesOf(changes)); err != nil {
+	if err := x.Apply(changesOf(changes, noSettings)); err != nil {
 		t.Fatal(err)
 	}
 	s := x.Snapshot()

@@ -23,23 +23,27 @@ type folder struct {
 	// the store and target is raised.
 	asked    atomic.Int64
 	answered atomic.Int64
-	used     atomic.Int64 // rises with every use; the smallest is evicted first
+	settings atomic.Pointer[settings] // nil: read them
+	renewing atomic.Int64             // documents that are to be indexed again
+	used     atomic.Int64             // rises with every use; the smallest is evicted first
 
-	mu        sync.Mutex // guards the rest; held while the index is opened and closed
-	index     *index.Index
-	users     int
-	broken    bool // rebuild the index when it is not in use
-	verified  bool // its files were compared with their checksums
-	rebuiltAt time.Time
-	moved     chan struct{} // closed and replaced when position or answered changes
-	fresh     *replacement  // takes the place of the index in the next turn
-	size      index.Size    // when the index was closed last
-	work      index.Work    // of earlier openings
-	mergeAt   time.Time     // when the closed index must be merged, so that deleted documents leave its files; zero: never
+	mu              sync.Mutex // guards the rest; held while the index is opened and closed
+	index           *index.Index
+	users           int
+	broken          bool // rebuild the index when it is not in use
+	verified        bool // its files were compared with their checksums
+	rebuiltAt       time.Time
+	moved           chan struct{} // closed and replaced when position or answered changes
+	fresh           *replacement  // takes the place of the index in the next turn
+	size            index.Size    // when the index was closed last
+	work            index.Work    // of earlier openings
+	settingsChanges int64         // how often settings was dropped
+	mergeAt         time.Time     // when the closed index must be merged, so that deleted documents leave its files; zero: never
 
 	// Only used by the indexing goroutine.
-	batch   int  // changes per turn
-	awaited bool // it was never up to date since the start
+	batch   int     // changes per turn
+	renewal renewal // what is indexed again
+	awaited bool    // it was never up to date since the start
 }
 
 const unknown = -1
@@ -66,6 +70,12 @@ func (f *folder) lower(change int64) {
 
 // known returns the last known change of the workspace.
 func (f *folder) known() int64 { return max(f.target.Load(), f.position.Load()) }
+
+// caughtUp reports whether the index has every known change.
+func (f *folder) caughtUp() bool {
+	position := f.position.Load()
+	return position != unknown && position >= f.target.Load()
+}
 
 // announce wakes all requests that wait for the index.
 func (f *folder) announce() {

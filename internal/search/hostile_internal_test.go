@@ -46,7 +46,7 @@ func (h *history) put(changes ...document.Change) {
 		h.number++
 		changes[i].Number = h.number
 	}
-	if err := h.index.Apply(changesOf(changes)); err != nil {
+	if err := h.index.Apply(changesOf(changes, noSettings)); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -268,7 +268,7 @@ func FuzzSearch(f *testing.F) {
 	for i, s := range []string{"stone pebble", "sand and stone", "黒猫が好き", "e\u0301te\u0301", "🎉 party", "3.14 don't", everyScript()} {
 		changes = append(changes, document.Change{Number: int64(i + 1), ID: fmt.Sprint("d", i), Document: &document.Document{Title: s, Text: s}})
 	}
-	if err := x.Apply(changesOf(changes)); err != nil {
+	if err := x.Apply(changesOf(changes, noSettings)); err != nil {
 		f.Fatal(err)
 	}
 	a := text.NewAnalyzer()

@@ -26,13 +26,15 @@ type Source interface {
 
 // IndexerOptions is what an Indexer needs.
 type IndexerOptions struct {
-	Dir     string // contains a folder for each workspace; created if it does not exist
-	Source  Source
-	Log     *slog.Logger
-	Now     func() time.Time
-	MaxOpen int           // indexes kept open at once; 0: 64
-	Wait    time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
-	Shared  bool          // other processes change documents, too, without reporting it
+	Dir    string // contains a folder for each workspace; created if it does not exist
+	Source Source
+	// Settings provides the settings of collections; nil: there are none.
+	Settings SettingsSource
+	Log      *slog.Logger
+	Now      func() time.Time
+	MaxOpen  int           // indexes kept open at once; 0: 64
+	Wait     time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
+	Shared   bool          // other processes change documents, too, without reporting it
 	// Background runs a piece of work that no client waits for; nil: at once.
 	Background func(ctx context.Context, piece func() error) error
 	Small      int64 // bytes up to which an index has no files; 0: the default of package index
@@ -61,6 +63,7 @@ type Indexer struct {
 	open    []*folder
 
 	uses, hits, misses, evictions atomic.Int64
+	renewed                       atomic.Int64 // documents that were indexed again
 
 	rebuilds rebuilds
 }
@@ -132,7 +135,8 @@ func (x *Indexer) Run(ctx context.Context) error {
 			time.AfterFunc(time.Second, func() { x.turns.add(f) })
 		case again:
 			x.turns.add(f)
-		case f.awaited:
+		}
+		if err == nil && f.awaited && (!again || f.caughtUp()) {
 			f.awaited = false
 			x.awaited.Add(-1)
 		}

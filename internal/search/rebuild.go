@@ -128,6 +128,7 @@ func (x *Indexer) removeUnfinished() error {
 // replacement is an index that was built beside the one that serves.
 type replacement struct {
 	index    *index.Index
+	settings *settings
 	position int64 // its last change
 	batch    int
 	done     chan error // receives the result
@@ -139,11 +140,17 @@ func (x *Indexer) rebuildOne(ctx context.Context, f *folder) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	built, err := openChecked(dir, x.options(f))
+	s, err := x.loadSettings(ctx, f)
 	if err != nil {
 		return err
 	}
-	r := &replacement{index: built, batch: firstBatch, done: make(chan error, 1)}
+	o := x.options(f)
+	o.Label = labelOf(s.digests)
+	built, err := openChecked(dir, o)
+	if err != nil {
+		return err
+	}
+	r := &replacement{index: built, settings: s, batch: firstBatch, done: make(chan error, 1)}
 	if err = x.fill(ctx, f, r, f.known()); err == nil {
 		f.mu.Lock()
 		f.fresh = r
@@ -183,8 +190,9 @@ func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64)
 		if len(changes) == 0 {
 			return fmt.Errorf("there are no changes after %d, though the last is %d", r.position, to)
 		}
+		f.noteSettings(changes) // the index keeps its own until it serves
 		before := r.position
-		if r.position, err = x.applyAll(ctx, r.index, changes); err != nil {
+		if r.position, err = x.applyAll(ctx, r, changes); err != nil {
 			return err
 		}
 		r.batch = nextBatch(r.batch, changes)
@@ -194,14 +202,14 @@ func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64)
 }
 
 // applyAll applies changes to an index that does not serve yet.
-func (x *Indexer) applyAll(ctx context.Context, to *index.Index, changes []document.Change) (position int64, err error) {
+func (x *Indexer) applyAll(ctx context.Context, r *replacement, changes []document.Change) (position int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("index: %v", cause)
 		}
 	}()
-	return x.apply(ctx, to, changes)
+	return x.apply(ctx, r.index, r.settings, changes)
 }
 
 // replace lets the index that was built beside f's take its place. Only the indexing goroutine calls it, so no change is

@@ -119,7 +119,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
-	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot) error {
+	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, _ *settings) error {
 		found, repaired, err := find(task, snapshot, q, &r, from)
 		if err != nil {
 			return err

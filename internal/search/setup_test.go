@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"keepsake/internal/base/page"
+	"keepsake/internal/govern/audit/audittest"
+	"keepsake/internal/govern/auth"
 	"keepsake/internal/search"
+	"keepsake/internal/search/collection"
 	"keepsake/internal/search/document"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"
@@ -28,6 +31,7 @@ type bundle struct {
 	t         *testing.T
 	store     *store.Store
 	documents *document.Service
+	settings  *collection.Service
 	indexer   *search.Indexer
 	search    *search.Service
 	dir       string
@@ -81,7 +85,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	b := &bundle{t: t, store: store.New(engine), dir: dir + "/index", clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	o := search.IndexerOptions{Dir: b.dir, Source: b.store.Documents, Log: log, Now: time.Now, Wait: 30 * time.Second} // a busy machine is no failure
+	o := search.IndexerOptions{Dir: b.dir, Source: b.store.Documents, Settings: b.store.Documents, Log: log, Now: time.Now, Wait: 30 * time.Second} // a busy machine is no failure
 	if change != nil {
 		change(&o)
 	}
@@ -94,6 +98,10 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 		MaxBytes: func(string) *int64 { return nil },
 		Now:      func() time.Time { return b.clock },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
+	})
+	b.settings = collection.NewService(collection.Options{
+		Store: b.store.Documents, Units: b.store, Audit: &audittest.Recorder{}, Changed: b.indexer.Notify,
+		MaxBytes: func(string) *int64 { return nil }, Now: func() time.Time { return b.clock },
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -131,6 +139,15 @@ func (b *bundle) text(pairs ...string) {
 	b.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		b.put(pairs[i], document.Fields{Text: pairs[i+1]})
+	}
+}
+
+// tune sets the settings of a collection.
+func (b *bundle) tune(name string, s collection.Settings) {
+	b.t.Helper()
+	p := &auth.Principal{WorkspaceID: workspace}
+	if _, err := b.settings.Put(b.t.Context(), p, name, s, collection.Condition{}); err != nil {
+		b.t.Fatalf("set %+v: %v", s, err)
 	}
 }
 

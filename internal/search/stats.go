@@ -31,21 +31,24 @@ func (x *Indexer) Stats() Stats {
 
 // State describes the indexes of all workspaces. An index that was not opened since the start has no size.
 type State struct {
-	Size    index.Size
-	Work    index.Work // since the start
-	Indexes int64
-	Open    int64
-	Lag     int64
-	Awaited int64
+	Size     index.Size
+	Work     index.Work // since the start
+	Indexes  int64
+	Open     int64
+	Lag      int64
+	Awaited  int64
+	Renewing int64 // documents that are to be indexed again, because settings of their collection changed
+	Renewed  int64 // documents that were, since the start
 }
 
 // State returns the current state of the indexes.
 func (x *Indexer) State() State {
-	s := State{Lag: x.Lag(), Awaited: x.Awaited()}
+	s := State{Lag: x.Lag(), Awaited: x.Awaited(), Renewed: x.renewed.Load()}
 	for _, f := range x.all() {
 		size, work, open := f.state()
 		s.Size.Add(size)
 		s.Work.Add(work)
+		s.Renewing += f.renewing.Load()
 		if s.Indexes++; open {
 			s.Open++
 		}

@@ -39,7 +39,7 @@ const (
 )
 
 // triggersRead lists by table the tables that its triggers read, so that it refers to them without a foreign key.
-var triggersRead = map[string][]string{"document": {"document_head"}}
+var triggersRead = map[string][]string{"document": {"document_head"}, "collection": {"document_head"}}
 
 // InOrder moves tables behind those they refer to, and keeps the order otherwise.
 func InOrder(tables []Table) []Table {

@@ -32,6 +32,8 @@ type documentHead struct {
 	change    int64
 	documents int64
 
+	collections map[string]int64 // how many documents more they have
+
 	limited bool // room was read
 	room    int64
 }
@@ -50,8 +52,8 @@ func newDocumentStatements(d Dialect) documentStatements {
 	return documentStatements{
 		byID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		fewByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
-		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + ` FROM ` + document + ` WHERE ` + byID + `
-			UNION ALL SELECT t.id, false, 0, 0, '[]', 0 FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + `, d.collection FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, '[]', 0, '' FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 	}
 }
 
@@ -95,7 +97,7 @@ func (s *Documents) documentHead(ctx context.Context, workspaceID string) (*docu
 		if err != nil {
 			return fmt.Errorf("write change number: %w", err)
 		}
-		return nil
+		return s.saveCollections(ctx, h)
 	})
 	return h, nil
 }
@@ -117,24 +119,25 @@ func (s *Documents) holdDocumentHead(ctx context.Context, workspaceID string, h 
 
 // existing is what exists under a document's ID.
 type existing struct {
-	live      bool
-	tombstone bool
-	createdAt int64
-	revision  int64
-	tags      string // the column
-	bytes     int64
+	live       bool
+	tombstone  bool
+	createdAt  int64
+	revision   int64
+	tags       string // the column
+	bytes      int64
+	collection string
 }
 
 var noDocument = existing{tags: "[]"}
 
 const existingDocument = `
-	SELECT true, created_at, revision, tags, ` + documentBytes + ` FROM document d WHERE workspace = $1 AND id = $2
-	UNION ALL SELECT false, 0, 0, '[]', 0 FROM document_tombstone WHERE workspace = $1 AND id = $2`
+	SELECT true, created_at, revision, tags, ` + documentBytes + `, collection FROM document d WHERE workspace = $1 AND id = $2
+	UNION ALL SELECT false, 0, 0, '[]', 0, '' FROM document_tombstone WHERE workspace = $1 AND id = $2`
 
 func (s *Documents) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, existingDocument, h.number, id).
-		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes)
+		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes, &st.collection)
 	if errors.Is(err, sql.ErrNoRows) {
 		return noDocument, nil
 	}
@@ -198,10 +201,12 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	d.Change, d.Revision = h.change, old.revision+1
 	if old.live {
 		d.CreatedAt = documentTimeOf(old.createdAt)
+		h.countCollection(old.collection, -1)
 	} else {
 		d.CreatedAt = d.UpdatedAt
 		h.documents++
 	}
+	h.countCollection(d.Collection, 1)
 	return nil
 }
 
@@ -213,9 +218,9 @@ func (s *Documents) insertDocument(ctx context.Context, h *documentHead, d *docu
 		}
 	}
 	_, err := q.Exec(ctx, `
-		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		h.number, d.ID, d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change)
+		INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change, language)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		h.number, d.ID, d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change, d.Language)
 	if err != nil {
 		return fmt.Errorf("add document: %w", err)
 	}
@@ -225,8 +230,8 @@ func (s *Documents) insertDocument(ctx context.Context, h *documentHead, d *docu
 func (s *Documents) replaceDocument(ctx context.Context, h *documentHead, d *document.Document, v *documentValues) error {
 	_, err := s.main.In(ctx).Exec(ctx, `
 		UPDATE document SET collection = $1, title = $2, text = $3, url = $4, tags = $5, metadata = $6, created_at = $7,
-			updated_at = $8, revision = $9, change = $10 WHERE workspace = $11 AND id = $12`,
-		d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change, h.number, d.ID)
+			updated_at = $8, revision = $9, change = $10, language = $11 WHERE workspace = $12 AND id = $13`,
+		d.Collection, d.Title, d.Text, d.URL, v.tags, v.metadata, documentTime(d.CreatedAt), documentTime(d.UpdatedAt), d.Revision, d.Change, d.Language, h.number, d.ID)
 	if err != nil {
 		return fmt.Errorf("replace document: %w", err)
 	}
@@ -285,6 +290,7 @@ func (s *Documents) DeleteDocument(ctx context.Context, workspaceID, id string, 
 		}
 		head.change++
 		head.documents--
+		head.countCollection(old.collection, -1)
 		if err := s.removeTags(ctx, head, id, old.tags); err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (s *Documents) readExisting(ctx context.Context, workspaceID string, rows [
 		err := s.main.EachRow(ctx, s.statements.existing, args, func(row Row) error {
 			var id string
 			var st existing
-			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes); err != nil {
+			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes, &st.collection); err != nil {
 				return err
 			}
 			st.tombstone = !st.live
@@ -148,18 +148,19 @@ func (s *Documents) removeTombstones(ctx context.Context, h *documentHead, rows 
 }
 
 var upsertDocuments = &Bulk{
-	Into:    `document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)`,
-	Columns: 12,
+	Into:    `document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change, language)`,
+	Columns: 13,
 	Rest: `ON CONFLICT (workspace, id) DO UPDATE SET collection = excluded.collection, title = excluded.title,
 		text = excluded.text, url = excluded.url, tags = excluded.tags, metadata = excluded.metadata,
-		created_at = excluded.created_at, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change`,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, revision = excluded.revision, change = excluded.change,
+		language = excluded.language`,
 }
 
 func (s *Documents) upsertDocuments(ctx context.Context, h *documentHead, rows []*documentRow) error {
 	_, err := s.main.Insert(ctx, upsertDocuments, len(rows), func(i int, values []any) []any {
 		r := rows[i]
 		return append(values, h.number, r.ID, r.Collection, r.Title, r.Text, r.URL, r.values.tags, r.values.metadata,
-			documentTime(r.CreatedAt), documentTime(r.UpdatedAt), r.Revision, r.Change)
+			documentTime(r.CreatedAt), documentTime(r.UpdatedAt), r.Revision, r.Change, r.Language)
 	})
 	if err != nil {
 		return fmt.Errorf("write documents: %w", err)
@@ -243,6 +244,7 @@ func (s *Documents) DeleteDocuments(ctx context.Context, workspaceID string, ids
 			if r := &rows[i]; r.old.live {
 				head.change++
 				head.documents--
+				head.countCollection(r.old.collection, -1)
 				r.Change = head.change
 				live = append(live, r)
 			}

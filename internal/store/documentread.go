@@ -110,13 +110,15 @@ func (s *Documents) ListDocuments(ctx context.Context, workspaceID string, f doc
 
 // DocumentChanges implements document.Store.
 func (s *Documents) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	// One statement, so that both halves show the same snapshot. Each half has a limit of its own, because an engine can read
-	// both completely before it sorts them.
+	// One statement, so that all parts show the same snapshot. Each part has a limit of its own, because an engine can read
+	// them completely before it sorts them.
 	rows, err := s.main.In(ctx).Query(ctx, `
 		SELECT * FROM (
 			SELECT true, `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.change > $2 ORDER BY d.change LIMIT $3) live
 		UNION ALL SELECT * FROM (
 			SELECT false, `+buriedColumns+` FROM document_tombstone b WHERE b.`+ofWorkspace+` AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
+		UNION ALL SELECT * FROM (
+			SELECT false, `+settingsColumns+` FROM collection c WHERE c.`+ofWorkspace+` AND c.change > $2 ORDER BY c.change LIMIT $3) settings
 		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
@@ -129,9 +131,9 @@ func (s *Documents) DocumentChanges(ctx context.Context, workspaceID string, aft
 		if err != nil {
 			return nil, fmt.Errorf("read change: %w", err)
 		}
-		c := document.Change{Number: d.Change, ID: d.ID}
+		c := document.Change{Number: d.Change, ID: d.ID, Collection: d.Collection}
 		if live {
-			c.Document = &d
+			c.Collection, c.Document = "", &d
 		}
 		list = append(list, c)
 	}

@@ -11,6 +11,7 @@ import (
 	"keepsake/internal/govern/idempotency"
 	"keepsake/internal/govern/lifecycle"
 	"keepsake/internal/memory/seal"
+	"keepsake/internal/search/collection"
 	"keepsake/internal/search/document"
 )
 
@@ -43,6 +44,7 @@ var (
 	_ apikey.Store         = (*APIKeys)(nil)
 	_ audit.Store          = (*Audit)(nil)
 	_ document.Store       = (*Documents)(nil)
+	_ collection.Store     = (*Documents)(nil)
 	_ event.Store          = (*Events)(nil)
 	_ idempotency.Store    = (*Idempotency)(nil)
 	_ lifecycle.Store      = (*Versions)(nil)

@@ -51,7 +51,9 @@ const (
 	WebhookChanged       Action = "webhook.changed"
 	WebhookDeleted       Action = "webhook.deleted"
 	WebhookRotated       Action = "webhook.secret_rotated"
-	WebhookDisabled      Action = "webhook.disabled"       // because nothing could be delivered
+	WebhookDisabled      Action = "webhook.disabled" // because nothing could be delivered
+	CollectionChanged    Action = "collection.settings_changed"
+	CollectionDeleted    Action = "collection.settings_deleted"
 	BackendSecretRefused Action = "backend_secret.refused" // a wrong secret on the backend listener
 	InstanceInitialised  Action = "instance.initialised"
 	InstanceRestored     Action = "instance.restored"

@@ -390,7 +390,7 @@ func BenchmarkLongQuery(b *testing.B) {
 	for i := range items {
 		items[i].Speaker = fmt.Sprint("Person", i%2000)
 	}
-	list, err := os.ReadFile("related/en.txt")
+	list, err := os.ReadFile("../../base/text/related/en.txt")
 	if err != nil {
 		b.Fatal(err)
 	}

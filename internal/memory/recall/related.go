@@ -1,7 +1,6 @@
 package recall
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 	"sync"
@@ -9,18 +8,8 @@ import (
 	"keepsake/internal/base/text"
 )
 
-// Lists of words that are related, in groups by topic.
-var (
-	//go:embed related/en.txt
-	relatedEnglish string
-	//go:embed related/de.txt
-	relatedGerman string
-)
-
-// kin maps, in each language, a term to terms with nearly the same meaning in everyday language. The words of a line are synonyms.
-// With "words >", the first words include the others, which are not synonyms of each other: a question about a pet can mean a dog,
-// but a question about a dog does not mean a cat. With "words >>", a question about one of the others does not mean the
-// first ones, either.
+// kin maps, in each language, a term to terms with nearly the same meaning in everyday language. A question about a pet can mean a dog,
+// but a question about a dog does not mean a cat.
 //
 // The map of a language is built when the first question in it is asked, because most commands ask none. That of a language without a
 // list is empty.
@@ -32,29 +21,23 @@ var kin = func() (maps [text.Languages]func() map[string][]kindred) {
 }()
 
 func readKin(l text.Language) map[string][]kindred {
-	lists := [text.Languages]string{text.English: relatedEnglish, text.German: relatedGerman}
 	m := map[string][]kindred{}
-	for line := range strings.Lines(lists[l]) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		head, covered, isA := strings.Cut(line, ">")
-		terms := kinTerms(l, head)
-		if isA {
-			list, oneWay := strings.CutPrefix(covered, ">")
-			for _, t := range kinTerms(l, list) {
-				for _, whole := range terms {
-					addKin(m, whole, kindred{t, kindOf})
-					if !oneWay {
-						addKin(m, t, kindred{whole, wholeOf})
-					}
+	for line := range text.RelatedWords(l) {
+		words := kinTerms(l, line.Words)
+		if line.Relation == text.Synonyms {
+			for _, t := range words {
+				for _, other := range words {
+					addKin(m, t, kindred{other, sameAs})
 				}
 			}
 			continue
 		}
-		for _, t := range terms {
-			for _, other := range terms {
-				addKin(m, t, kindred{other, sameAs})
+		for _, t := range kinTerms(l, line.Kinds) {
+			for _, whole := range words {
+				addKin(m, whole, kindred{t, kindOf})
+				if line.Relation == text.KindsOf {
+					addKin(m, t, kindred{whole, wholeOf})
+				}
 			}
 		}
 	}
@@ -114,8 +97,8 @@ func relatedTo(m map[string][]kindred, l text.Language, term string) []kindred {
 }
 
 // kinTerms returns the terms of words, as termIn does.
-func kinTerms(l text.Language, words string) (terms []string) {
-	for w := range strings.FieldsSeq(words) {
+func kinTerms(l text.Language, words []string) (terms []string) {
+	for _, w := range words {
 		if t, ok := regular[w]; ok && l == text.English {
 			terms = append(terms, t)
 		} else {

@@ -36,12 +36,12 @@ func TestRelatedWordsAreKnownInGerman(t *testing.T) {
 // A list contains only words that count: each is one word, none is a stop word, and no line has one word alone.
 func TestEveryLineOfTheListsOfRelatedWordsCounts(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("related/*.txt")
+	names, err := filepath.Glob("../../base/text/related/*.txt")
 	if err != nil || len(names) != len(relatedLists) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for name, l := range relatedLists {
-		list, err := os.ReadFile("related/" + name + ".txt")
+		list, err := os.ReadFile("../../base/text/related/" + name + ".txt")
 		if err != nil {
 			t.Fatal(err)
 		}

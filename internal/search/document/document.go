@@ -20,17 +20,20 @@ type Document struct {
 	URL        string // empty: none
 	Tags       []string
 	Metadata   map[string]any // string, float64 or bool
+	Language   string         // a code of text.LanguageOf; empty: the default of the collection, or that of the text itself
 	CreatedAt  time.Time      // times are whole milliseconds
 	UpdatedAt  time.Time
 	Revision   int64
 	Change     int64 // number of the change that wrote this revision
 }
 
-// Change is the latest change of a document. Changes of a workspace are read in the order of their numbers.
+// Change is the latest change of a document, or of the settings of a collection. Changes of a workspace are read in the order of
+// their numbers.
 type Change struct {
-	Number   int64
-	ID       string
-	Document *Document // nil: deleted
+	Number     int64
+	ID         string    // empty for settings
+	Document   *Document // nil: deleted
+	Collection string    // whose settings were changed or removed; empty for documents
 }
 
 // Put contains the conditions and limits of a write.

@@ -18,6 +18,7 @@ type Patch struct {
 	Text       *string
 	URL        *string
 	Tags       *[]string
+	Language   *string
 	Metadata   *map[string]any // merged by name: a nil value removes an entry, and a nil map removes all
 }
 
@@ -56,12 +57,13 @@ func (s *Service) Patch(ctx context.Context, workspaceID, id string, p Patch, if
 
 // apply returns the next revision of d.
 func (p *Patch) apply(d *Document, now time.Time) (*Document, error) {
-	f := Fields{Collection: d.Collection, Title: d.Title, Text: d.Text, URL: d.URL, Tags: d.Tags, Metadata: p.metadata(d.Metadata)}
+	f := Fields{Collection: d.Collection, Title: d.Title, Text: d.Text, URL: d.URL, Tags: d.Tags, Metadata: p.metadata(d.Metadata), Language: d.Language}
 	set(&f.Collection, p.Collection)
 	set(&f.Title, p.Title)
 	set(&f.Text, p.Text)
 	set(&f.URL, p.URL)
 	set(&f.Tags, p.Tags)
+	set(&f.Language, p.Language)
 	if err := f.check(); err != nil {
 		return nil, err
 	}

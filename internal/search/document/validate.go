@@ -9,6 +9,7 @@ import (
 
 	"keepsake/internal/base/field"
 	"keepsake/internal/base/problem"
+	"keepsake/internal/base/text"
 )
 
 // DefaultCollection is the collection of a document without one.
@@ -36,15 +37,16 @@ type Fields struct {
 	URL        string
 	Tags       []string
 	Metadata   map[string]any // string, float64 or bool
+	Language   string         // empty: none
 }
 
 // check validates the fields. An error names the field.
 func (f *Fields) check() error {
-	for _, text := range []struct {
+	for _, short := range []struct {
 		name, value string
 		limit       int
 	}{{"collection", f.Collection, MaxCollection}, {"title", f.Title, MaxTitle}, {"url", f.URL, MaxURL}} {
-		if err := rules.String(text.name, text.value, text.limit); err != nil {
+		if err := rules.String(short.name, short.value, short.limit); err != nil {
 			return err
 		}
 	}
@@ -63,16 +65,27 @@ func (f *Fields) check() error {
 	if f.URL != "" && !webAddress(f.URL) {
 		return problem.Validation("url", problem.Format, "url must be an absolute http or https URL.")
 	}
+	if err := CheckLanguage(f.Language); err != nil {
+		return err
+	}
 	if err := rules.Tags("tags", f.Tags); err != nil {
 		return err
 	}
 	return rules.Metadata(f.Metadata)
 }
 
-// webAddress reports whether text is an absolute http or https URL. Pages show it as a link, so javascript: must not be
+// CheckLanguage validates the code of a language, which can be empty.
+func CheckLanguage(code string) error {
+	if _, ok := text.LanguageOf(code); !ok && code != "" {
+		return problem.Validation("language", problem.NotAllowed, "language is not one of the codes that GET /api/v1/languages lists, such as en.")
+	}
+	return nil
+}
+
+// webAddress reports whether address is an absolute http or https URL. Pages show it as a link, so javascript: must not be
 // possible.
-func webAddress(text string) bool {
-	u, err := url.Parse(text)
+func webAddress(address string) bool {
+	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
@@ -80,7 +93,7 @@ func webAddress(text string) bool {
 func (f *Fields) document(id string, now time.Time) *Document {
 	d := &Document{
 		ID: id, Collection: f.Collection, Title: f.Title, Text: f.Text, URL: f.URL,
-		Tags: []string{}, Metadata: f.Metadata, CreatedAt: now, UpdatedAt: now,
+		Tags: []string{}, Metadata: f.Metadata, Language: f.Language, CreatedAt: now, UpdatedAt: now,
 	}
 	if d.Collection == "" {
 		d.Collection = DefaultCollection

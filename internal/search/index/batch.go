@@ -85,14 +85,59 @@ func (b *batch) add(id string, d *Document) {
 		r.text += b.addSpelling(&sp, doc, begin+uint32(sp.Pos))
 		return true
 	})
-	r.language = b.lexicon.languageOf(b.log[first:])
+	if d.Language != nil {
+		r.language = *d.Language
+	} else {
+		r.language = b.lexicon.languageOf(b.log[first:])
+	}
 	b.count(b.log[first:], r.language)
 	for _, key := range d.Keys {
-		if docs := b.keys[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
-			b.keys[key] = append(docs, doc)
-		}
+		b.addKey(key, doc)
+	}
+	for i := range d.Fields {
+		b.addField(&d.Fields[i], r.language, doc)
 	}
 	b.rows = append(b.rows, r)
+}
+
+func (b *batch) addKey(key string, doc uint32) {
+	if docs := b.keys[key]; len(docs) == 0 || docs[len(docs)-1] != doc {
+		b.keys[key] = append(docs, doc)
+	}
+}
+
+// addField adds the words of a searched entry of metadata, and the pairs of stems that follow each other.
+func (b *batch) addField(f *Field, l text.Language, doc uint32) {
+	for _, value := range f.Texts {
+		before, at := "", 0
+		text.Split(value, func(sp text.Spelling) bool {
+			found := b.lexicon.of(sp.Word)
+			if found.word == 0 {
+				return true
+			}
+			b.addKey(fieldTerm(f.Name, b.lexicon.terms[found.word].term), doc)
+			stem := found.stem
+			switch {
+			case sp.Pair != "":
+				stem = b.lexicon.of(sp.Pair).stem
+			case sp.Last:
+				stem = 0
+			case l != text.English && b.lexicon.terms[found.word].inflected:
+				stem = b.lexicon.stemIn(l, found.word)
+			}
+			if stem == 0 {
+				before = ""
+				return true
+			}
+			term := b.lexicon.terms[stem].term
+			b.addKey(fieldTerm(f.Name, term), doc)
+			if before != "" && sp.Pos == at+1 {
+				b.addKey(pairTerm(f.Name, before, term), doc)
+			}
+			before, at = term, sp.Pos
+			return true
+		})
+	}
 }
 
 // addSpelling logs a spelling, and returns the number of words in it: 1, or 0 if nothing remains when it is folded.

@@ -30,6 +30,7 @@ type Options struct {
 	SmallBytes  int64            // an index up to this size has no files; default: 256 KiB
 	MaxSegment  int64            // size in bytes up to which segments are merged; default: 256 MiB
 	DeadAge     time.Duration    // how long a deleted document can stay in a large file; default: 24 hours
+	Label       string           // of an index that is created
 	Corrupt     func(error)      // is called if a flush or a merge in the background cannot read a file; default: nothing
 
 	files files // default: those of the folder
@@ -75,6 +76,7 @@ type Index struct {
 
 	manifests sync.Mutex // held while the manifest and the parts that it describes are replaced
 	flushed   int64      // the last change in files
+	labelled  string     // the label in the manifest
 	next      uint64     // number of the next file
 
 	merging sync.Mutex // held during a merge of files
@@ -93,13 +95,13 @@ var errClosed = errors.New("the index is closed")
 func Open(dir string, o Options) (*Index, error) {
 	o.setDefaults(dir)
 	x := &Index{o: o, seed: newSeed(), next: 1}
-	first := &Snapshot{index: x}
+	first := &Snapshot{index: x, label: o.Label}
 	if o.files != nil {
 		if err := x.load(first); err != nil {
 			return nil, fmt.Errorf("open index: %w", err)
 		}
 	}
-	x.flushed = first.change
+	x.flushed, x.labelled = first.change, first.label
 	x.publish(first)
 	x.o.Maintenance.merge(x, x.mergeAt(first))
 	return x, nil

@@ -19,6 +19,7 @@ const manifestName = "manifest"
 type manifest struct {
 	Layout   int               `json:"layout"`
 	Change   int64             `json:"change"`
+	Label    string            `json:"label,omitempty"`
 	Seed     uint64            `json:"seed"`
 	Next     uint64            `json:"next"`
 	Segments []manifestSegment `json:"segments"`
@@ -35,8 +36,8 @@ type manifestSegment struct {
 var errUnsure = errors.New("it is unknown which manifest is stored")
 
 // writeManifest writes the state after change. The caller holds x.manifests.
-func (x *Index) writeManifest(change int64, parts []part) error {
-	m := manifest{Layout: layout, Change: change, Seed: x.seed, Next: x.nextNumber()}
+func (x *Index) writeManifest(change int64, label string, parts []part) error {
+	m := manifest{Layout: layout, Change: change, Label: label, Seed: x.seed, Next: x.nextNumber()}
 	for i := range parts {
 		p := &parts[i]
 		entry := manifestSegment{Name: p.name, Size: len(p.data)}
@@ -86,12 +87,12 @@ func (x *Index) replaceFile(name string, data []byte) error {
 func (x *Index) load(s *Snapshot) error {
 	m, err := x.readManifest()
 	if errors.Is(err, fs.ErrNotExist) {
-		m, err = &manifest{Layout: layout, Seed: x.seed, Next: 1}, nil
+		m, err = &manifest{Layout: layout, Label: s.label, Seed: x.seed, Next: 1}, nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
-	x.seed, x.next, s.change = m.Seed, m.Next, m.Change
+	x.seed, x.next, s.change, s.label = m.Seed, m.Next, m.Change, m.Label
 	named := map[string]bool{manifestName: true}
 	for i := range m.Segments {
 		p, err := x.loadPart(&m.Segments[i])

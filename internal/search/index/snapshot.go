@@ -15,6 +15,7 @@ type Snapshot struct {
 	files    int    // parts that are files
 	flushing int    // parts after these that are being flushed
 	change   int64
+	label    string
 	docs     int64 // live documents
 	titles   int64 // sums of their coded lengths
 	texts    int64
@@ -83,11 +84,37 @@ func (s *Snapshot) Release() {
 // Change returns the number of the last change in the snapshot, or 0.
 func (s *Snapshot) Change() int64 { return s.change }
 
+// Label returns the label of the index, which says how its documents were made.
+func (s *Snapshot) Label() string { return s.label }
+
+// SetLabel changes the label. It is stored with the next flush. It must not run at the same time as Apply.
+func (x *Index) SetLabel(label string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return errClosed
+	}
+	next := x.current.clone()
+	next.label = label
+	x.publish(next)
+	return nil
+}
+
+// Documents returns how many documents have a term, such as that of a collection.
+func (s *Snapshot) Documents(term string) (docs int64, err error) {
+	defer recoverCorrupt(&err)
+	run := &search{snapshot: s, q: &Query{}}
+	if err := run.openScope(); err != nil {
+		return 0, err
+	}
+	return run.frequency(term)
+}
+
 // clone returns a copy to be changed and published.
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{
 		index: s.index, parts: slices.Clone(s.parts), files: s.files, flushing: s.flushing,
-		change: s.change, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
+		change: s.change, label: s.label, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
 	}
 }
 

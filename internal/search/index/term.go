@@ -10,12 +10,13 @@ import (
 // kind is the first byte of a term. Terms of a kind are next to each other in the dictionary.
 type kind byte
 
-// A stem has a list with positions. A word as it stands has a plain list, or shares the list of its stem.
+// A stem has a list with positions. A term of fieldKind is a word of a searched entry of metadata, and has a plain list. A word as it stands has a plain list, or shares the list of its stem.
 const (
 	collectionKind kind = iota + 1
 	tagKind
 	valueKind
 	numberKind
+	fieldKind
 	stemKind
 	wordKind
 )
@@ -119,6 +120,14 @@ func Value(term string) any {
 	default:
 		return term[1:]
 	}
+}
+
+// fieldTerm returns the term of a stem or a word, of which the term is given, in a searched entry of metadata.
+func fieldTerm(name, term string) string { return nameOf(fieldKind, name) + term }
+
+// pairTerm returns the term of two stems that follow each other in a searched entry of metadata, of which the terms are given.
+func pairTerm(name, first, second string) string {
+	return nameOf(fieldKind, name) + first + "\x00" + second
 }
 
 // prefixed selects all terms with a prefix.

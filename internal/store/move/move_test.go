@@ -104,8 +104,8 @@ func fill(t *testing.T, e store.Engine) {
 		}
 		for n := range documents {
 			_, err := q.Exec(ctx, `
-				INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change)
-				VALUES ($1, $2, '', '', $3, '', '', '', 0, $4, 1, $5)`,
+				INSERT INTO document (workspace, id, collection, title, text, url, tags, metadata, created_at, updated_at, revision, change, language)
+				VALUES ($1, $2, '', '', $3, '', '', '', 0, $4, 1, $5, '')`,
 				1+n%2, fmt.Sprintf("%c%dÄ.a_B-", 'A'+rune(n%60), n), strings.Repeat("word ", n%50), n, n)
 			if err != nil {
 				return err

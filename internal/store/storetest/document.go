@@ -23,7 +23,7 @@ func testDocument(t *testing.T, setup setup) {
 		s := setup(t)
 		full := &document.Document{
 			ID: "a.b:c-1", Collection: "notes", Title: "Öl", Text: strings.Repeat("wörter 世界 ", 20_000), URL: "https://example.com/a",
-			Tags: []string{"b", "a"}, Metadata: map[string]any{"n": 2.5, "s": "x", "b": false}, UpdatedAt: documentTime(time.Second),
+			Tags: []string{"b", "a"}, Metadata: map[string]any{"n": 2.5, "s": "x", "b": false}, Language: "de", UpdatedAt: documentTime(time.Second),
 		}
 		plain := newDocument("plain")
 		plain.Tags = nil

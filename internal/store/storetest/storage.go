@@ -39,14 +39,14 @@ func documentBytes(d *document.Document) int64 {
 	if d.Tags != nil {
 		tags = `["a","b"]`
 	}
-	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(`{}`))
+	return int64(len(d.ID) + len(d.Collection) + len(d.Title) + len(d.Text) + len(d.URL) + len(tags) + len(`{}`) + len(d.Language))
 }
 
 func testStorage(t *testing.T, setup setup) {
 	ctx := func(t *testing.T) context.Context { return t.Context() }
 	text := func(n int) *document.Document {
 		return &document.Document{
-			ID: "d", Collection: "c", Title: "Title", Text: strings.Repeat("ü", n), URL: "https://e.example", Tags: []string{"a", "b"},
+			ID: "d", Collection: "c", Title: "Title", Text: strings.Repeat("ü", n), URL: "https://e.example", Tags: []string{"a", "b"}, Language: "de",
 			Metadata: map[string]any{}, UpdatedAt: epoch,
 		}
 	}

@@ -56,6 +56,8 @@ type IndexNumbers struct {
 	Flushes       int64
 	Merges        int64
 	Rewritten     int64
+	Renewing      int64
+	Renewed       int64
 }
 
 // EmbeddingNumbers describe the embeddings endpoint. The numbers of texts are those of this process since its start.
@@ -140,6 +142,8 @@ type searchIndexesView struct {
 	Flushes       int64 `json:"flushes" doc:"How often changes in memory were written to a file since the start of the process."`
 	Merges        int64 `json:"merges" doc:"How often files were merged since the start of the process."`
 	Rewritten     int64 `json:"rewrittenDocuments" doc:"How many documents were written by flushes and merges since the start of the process."`
+	Renewing      int64 `json:"renewingDocuments" doc:"Documents that are to be indexed again, because the settings of their collection changed."`
+	Renewed       int64 `json:"renewedDocuments" doc:"How many documents were indexed again for that reason since the start of the process."`
 }
 
 type embeddingsView struct {

@@ -114,6 +114,7 @@ type documentFields struct {
 	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
 	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select documents by, in lists and searches. Repeated ones are stored once."`
 	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
+	Language   *string       `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. Without one, it is that of the collection's settings, or else that of the document's own words." example:"en"`
 }
 
 func (f *documentFields) fields() document.Fields {
@@ -123,6 +124,9 @@ func (f *documentFields) fields() document.Fields {
 	}
 	if f.URL != nil {
 		fields.URL = *f.URL
+	}
+	if f.Language != nil {
+		fields.Language = *f.Language
 	}
 	return fields
 }
@@ -184,6 +188,7 @@ type changeDocument struct {
 		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original. null removes it."`
 		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64" doc:"The new tags, which replace all old ones. null removes all of them."`
 		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+		Language   wire.Optional[string]              `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. null removes it."`
 	}
 }
 
@@ -191,7 +196,7 @@ func (in *changeDocument) patch() document.Patch {
 	b := &in.Body
 	p := document.Patch{
 		Collection: replacement(&b.Collection), Title: replacement(&b.Title), Text: replacement(&b.Text), URL: replacement(&b.URL),
-		Tags: replacement(&b.Tags),
+		Tags: replacement(&b.Tags), Language: replacement(&b.Language),
 	}
 	if metadata := replacement(&b.Metadata); metadata != nil {
 		p.Metadata = (*map[string]any)(metadata)
@@ -215,6 +220,7 @@ type documentView struct {
 	URL        *string       `json:"url" doc:"The URL of the original. It is null if none was stored."`
 	Tags       []string      `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
 	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
+	Language   *string       `json:"language" doc:"The language of the document, as it was stored. It is null if none was." example:"en"`
 	CreatedAt  wire.Time     `json:"createdAt"`
 	UpdatedAt  wire.Time     `json:"updatedAt"`
 	Revision   int64         `json:"revision"`
@@ -243,7 +249,7 @@ func documentPath(d *document.Document) string { return "/documents/" + url.Path
 func viewOfDocument(d *document.Document) documentView {
 	return documentView{
 		ID: d.ID, Collection: d.Collection, Title: d.Title, Text: d.Text, URL: textOrNull(d.URL), Tags: d.Tags,
-		Metadata: d.Metadata, CreatedAt: wire.At(d.CreatedAt), UpdatedAt: wire.At(d.UpdatedAt), Revision: d.Revision,
+		Metadata: d.Metadata, Language: textOrNull(d.Language), CreatedAt: wire.At(d.CreatedAt), UpdatedAt: wire.At(d.UpdatedAt), Revision: d.Revision,
 	}
 }
 

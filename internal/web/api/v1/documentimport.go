@@ -78,11 +78,13 @@ type portableDocument struct {
 	URL        *string       `json:"url" doc:"The URL of the original. It is null if none was stored."`
 	Tags       []string      `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
 	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
+	Language   *string       `json:"language" doc:"The language of the document, as it was stored. It is null if none was." example:"en"`
 }
 
 func viewOfPortableDocument(d *document.Document) *portableDocument {
 	return &portableDocument{
 		ID: d.ID, Collection: d.Collection, Title: d.Title, Text: d.Text, URL: textOrNull(d.URL), Tags: d.Tags, Metadata: d.Metadata,
+		Language: textOrNull(d.Language),
 	}
 }
 

@@ -132,7 +132,7 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 			t.Errorf("%s lacks %s", text, want)
 		}
 	}
-	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 9 {
+	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 11 {
 		t.Errorf("search indexes are %v", n)
 	}
 	if e := body.Embeddings; e.State != "paused" || e.Progress["memories"] != 8 || e.Progress["waitingMemories"] != 9 || e.DailyTexts != 10 {

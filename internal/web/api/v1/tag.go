@@ -9,6 +9,7 @@ func DescribeTags(r *endpoint.Registry) {
 	r.DescribeTag("profile", "Read and change the profile of the signed-in user.")
 	r.DescribeTag("api keys", "Create, change, rotate, revoke and verify API keys.")
 	r.DescribeTag("documents", "Store, import and delete the documents that search finds.")
+	r.DescribeTag("collections", "Tune how the documents of a collection are searched: language, synonyms, and fields with their weights.")
 	r.DescribeTag("search", "Search documents.")
 	r.DescribeTag("memories", "Store, recall, export and erase memories about subjects.")
 	r.DescribeTag("webhooks", "Deliver events to other systems, and read what was delivered.")

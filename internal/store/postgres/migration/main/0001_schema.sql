@@ -187,6 +187,7 @@ CREATE TABLE document (
     change     BIGINT           NOT NULL,
     id         TEXT COLLATE "C" NOT NULL,
     collection TEXT COLLATE "C" NOT NULL,
+    language   TEXT COLLATE "C" NOT NULL, -- empty: none was given
     tags       TEXT COLLATE "C" NOT NULL,
     metadata   TEXT COLLATE "C" NOT NULL,
     url        TEXT COLLATE "C" NOT NULL,
@@ -216,6 +217,22 @@ CREATE TABLE document_tombstone (
 );
 
 CREATE UNIQUE INDEX document_tombstone_change ON document_tombstone (workspace, change);
+
+-- The collections of documents, and their settings as JSON. A collection without documents and settings has a row only if it had
+-- settings, for search indexes that have not read the change yet. workspace is document_head.number; updated_at is in milliseconds.
+CREATE TABLE collection (
+    workspace  BIGINT           NOT NULL,
+    documents  BIGINT           NOT NULL, -- how many it has
+    revision   BIGINT           NOT NULL, -- of the settings
+    change     BIGINT           NOT NULL, -- the change that wrote or removed the settings; 0 for none
+    updated_at BIGINT,                    -- NULL without settings
+    synonyms   BIGINT           NOT NULL, -- rows
+    name       TEXT COLLATE "C" NOT NULL,
+    settings   TEXT COLLATE "C" NOT NULL, -- empty for none
+    PRIMARY KEY (workspace, name)
+);
+
+CREATE UNIQUE INDEX collection_change ON collection (workspace, change) WHERE change > 0;
 
 -- Memories. Hashes are keyed: without the instance's secrets they reveal nothing. key_hash and same_hash are keyed by the
 -- subject's data key, and reveal nothing once it is destroyed.
@@ -643,9 +660,11 @@ BEGIN
         ('event', 'octet_length(r.payload)'),
         ('webhook_delivery', 'octet_length(r.id) + octet_length(r.webhook_id) + octet_length(r.event_id) + octet_length(r.type) + octet_length(r.attempts)'),
         ('document', 'octet_length(r.id) + octet_length(r.collection) + octet_length(r.title)
-            + octet_length(r.text) + octet_length(r.url) + octet_length(r.tags) + octet_length(r.metadata)')
+            + octet_length(r.text) + octet_length(r.url) + octet_length(r.tags) + octet_length(r.metadata)
+            + octet_length(r.language)'),
+        ('collection', 'octet_length(r.settings)')
     ) AS tables (name, size) LOOP
-        IF counted.name = 'document' THEN
+        IF counted.name IN ('document', 'collection') THEN
             key := 'workspace';
             workspace := 'h.workspace_id';
             changes := 'c LEFT JOIN document_head h ON h.number = c.workspace';

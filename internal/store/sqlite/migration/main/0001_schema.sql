@@ -183,6 +183,7 @@ CREATE TABLE document (
     workspace  INTEGER NOT NULL,
     id         TEXT    NOT NULL,
     collection TEXT    NOT NULL,
+    language   TEXT    NOT NULL, -- empty: none was given
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     revision   INTEGER NOT NULL,
@@ -216,6 +217,22 @@ CREATE TABLE document_tombstone (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX document_tombstone_change ON document_tombstone (workspace, change);
+
+-- The collections of documents, and their settings as JSON. A collection without documents and settings has a row only if it had
+-- settings, for search indexes that have not read the change yet. workspace is document_head.number; updated_at is in milliseconds.
+CREATE TABLE collection (
+    workspace  INTEGER NOT NULL,
+    name       TEXT    NOT NULL,
+    documents  INTEGER NOT NULL, -- how many it has
+    revision   INTEGER NOT NULL, -- of the settings
+    change     INTEGER NOT NULL, -- the change that wrote or removed the settings; 0 for none
+    updated_at INTEGER,          -- NULL without settings
+    synonyms   INTEGER NOT NULL, -- rows
+    settings   TEXT    NOT NULL, -- empty for none
+    PRIMARY KEY (workspace, name)
+) STRICT;
+
+CREATE UNIQUE INDEX collection_change ON collection (workspace, change) WHERE change > 0;
 
 -- Memories. Hashes are keyed: without the instance's secrets they reveal nothing. key_hash and same_hash are keyed by the
 -- subject's data key, and reveal nothing once it is destroyed.
@@ -627,21 +644,35 @@ CREATE TRIGGER document_storage_insert AFTER INSERT ON document BEGIN
     INSERT INTO storage (workspace_id, bytes)
     VALUES ((SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace),
         octet_length(NEW.id) + octet_length(NEW.collection) + octet_length(NEW.title)
-        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata))
+        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata) + octet_length(NEW.language))
     ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes;
 END;
 CREATE TRIGGER document_storage_update AFTER UPDATE ON document BEGIN
     UPDATE storage SET bytes = bytes
         + octet_length(NEW.id) + octet_length(NEW.collection) + octet_length(NEW.title)
-        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata)
+        + octet_length(NEW.text) + octet_length(NEW.url) + octet_length(NEW.tags) + octet_length(NEW.metadata) + octet_length(NEW.language)
         - octet_length(OLD.id) - octet_length(OLD.collection) - octet_length(OLD.title)
-        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata)
+        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata) - octet_length(OLD.language)
     WHERE workspace_id = (SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace);
 END;
 CREATE TRIGGER document_storage_delete AFTER DELETE ON document BEGIN
     UPDATE storage SET bytes = bytes
         - octet_length(OLD.id) - octet_length(OLD.collection) - octet_length(OLD.title)
-        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata)
+        - octet_length(OLD.text) - octet_length(OLD.url) - octet_length(OLD.tags) - octet_length(OLD.metadata) - octet_length(OLD.language)
+    WHERE workspace_id = (SELECT h.workspace_id FROM document_head h WHERE h.number = OLD.workspace);
+END;
+CREATE TRIGGER collection_storage_insert AFTER INSERT ON collection WHEN NEW.settings <> '' BEGIN
+    INSERT INTO storage (workspace_id, bytes)
+    VALUES ((SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace), octet_length(NEW.settings))
+    ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes;
+END;
+CREATE TRIGGER collection_storage_update AFTER UPDATE OF settings ON collection BEGIN
+    INSERT INTO storage (workspace_id, bytes)
+    VALUES ((SELECT h.workspace_id FROM document_head h WHERE h.number = NEW.workspace), octet_length(NEW.settings) - octet_length(OLD.settings))
+    ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes;
+END;
+CREATE TRIGGER collection_storage_delete AFTER DELETE ON collection WHEN OLD.settings <> '' BEGIN
+    UPDATE storage SET bytes = bytes - octet_length(OLD.settings)
     WHERE workspace_id = (SELECT h.workspace_id FROM document_head h WHERE h.number = OLD.workspace);
 END;
 

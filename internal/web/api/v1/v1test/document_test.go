@@ -39,12 +39,12 @@ func TestADocumentComesBackAsItWasWritten(t *testing.T) {
 	c := start(t)
 	made := c.put(t, "Doc.1:a_b-c", object{
 		"collection": "handbook", "title": "Opening <hours>", "text": "From nine\nto five 🎉", "url": "https://example.org/a?b=c",
-		"tags": []string{"one", "two", "one"}, "metadata": object{"n": -1.5, "s": "x", "b": false},
+		"tags": []string{"one", "two", "one"}, "metadata": object{"n": -1.5, "s": "x", "b": false}, "language": "en",
 	}).is(201)
 	want := object{
 		"id": "Doc.1:a_b-c", "collection": "handbook", "title": "Opening <hours>", "text": "From nine\nto five 🎉",
 		"url": "https://example.org/a?b=c", "tags": []any{"one", "two"}, "metadata": object{"n": -1.5, "s": "x", "b": false},
-		"createdAt": made.text("createdAt"), "updatedAt": made.text("updatedAt"), "revision": 1.0,
+		"language": "en", "createdAt": made.text("createdAt"), "updatedAt": made.text("updatedAt"), "revision": 1.0,
 	}
 	read := c.do(t, "GET", documentsPath+"/Doc.1:a_b-c", nil).is(200)
 	for _, a := range []*answer{made, read} {
@@ -58,7 +58,7 @@ func TestADocumentComesBackAsItWasWritten(t *testing.T) {
 	least := c.put(t, "least", object{"text": "x"}).is(201)
 	want = object{
 		"id": "least", "collection": "default", "title": "", "text": "x", "url": nil, "tags": []any{}, "metadata": object{},
-		"createdAt": least.text("createdAt"), "updatedAt": least.text("updatedAt"), "revision": 1.0,
+		"language": nil, "createdAt": least.text("createdAt"), "updatedAt": least.text("updatedAt"), "revision": 1.0,
 	}
 	if diff := cmp.Diff(want, least.body); diff != "" {
 		t.Errorf("what nobody chose (-want +got):\n%s", diff)

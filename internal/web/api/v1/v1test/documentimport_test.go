@@ -177,7 +177,7 @@ func TestAnImportCanBeAnArray(t *testing.T) {
 func TestAnExportCanBeImported(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.put(t, "a", object{"text": "one", "collection": "red", "tags": []string{"x"}, "metadata": object{"n": 1.5}, "url": "https://example.org/"}).is(201)
+	c.put(t, "a", object{"text": "one", "collection": "red", "tags": []string{"x"}, "metadata": object{"n": 1.5}, "url": "https://example.org/", "language": "de"}).is(201)
 	c.put(t, "b", object{"title": "two"}).is(201)
 	export := func(query string) string {
 		t.Helper()
@@ -197,8 +197,8 @@ func TestAnExportCanBeImported(t *testing.T) {
 		}
 		return string(body)
 	}
-	const a = `{"id":"a","collection":"red","title":"","text":"one","url":"https://example.org/","tags":["x"],"metadata":{"n":1.5}}` + "\n"
-	const b = `{"id":"b","collection":"default","title":"two","text":"","url":null,"tags":[],"metadata":{}}` + "\n"
+	const a = `{"id":"a","collection":"red","title":"","text":"one","url":"https://example.org/","tags":["x"],"metadata":{"n":1.5},"language":"de"}` + "\n"
+	const b = `{"id":"b","collection":"default","title":"two","text":"","url":null,"tags":[],"metadata":{},"language":null}` + "\n"
 	if got := export(""); got != a+b {
 		t.Errorf("export:\n%s", got)
 	}

@@ -1,5 +1,5 @@
 -- What a next release might add: columns of tables that all writers use, and a table that the last release knows nothing of.
-ALTER TABLE document ADD COLUMN language TEXT COLLATE "C";
+ALTER TABLE document ADD COLUMN shelf TEXT COLLATE "C";
 ALTER TABLE api_key ADD COLUMN note TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE news ADD COLUMN author TEXT COLLATE "C";
 ALTER TABLE member ADD COLUMN zone TEXT COLLATE "C" NOT NULL DEFAULT '';

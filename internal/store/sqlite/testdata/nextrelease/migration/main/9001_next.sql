@@ -1,6 +1,6 @@
 -- What a next release might change: it adds a column and a table, and older programs would not keep the table up to date.
 -- keepsake: oldest 9001
-ALTER TABLE document ADD COLUMN language TEXT;
+ALTER TABLE document ADD COLUMN shelf TEXT;
 
 CREATE TABLE bookmark (
     id     TEXT    NOT NULL PRIMARY KEY,
