@@ -16,7 +16,7 @@ override PATH := $(shell given=$$PATH; PATH=/usr/bin:/bin; \
 export PATH MODULE_PATH
 endif
 
-.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline console vectors build notices module release
+.PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline clients console vectors build notices module release
 
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet, which takes a third of the time in a new checkout.
@@ -76,6 +76,11 @@ openapi:
 openapi-baseline: openapi
 	mkdir -p openapi/baseline
 	cp openapi/v*.json openapi/baseline/
+
+# Writes the files of the clients in clients/ that are generated from openapi/v1.json. It needs npm.
+clients:
+	cd clients/typescript && { [ node_modules/.package-lock.json -nt package-lock.json ] || \
+		npm ci --ignore-scripts --no-audit --no-fund --silent; } && npm run --silent generate
 
 # Writes the Go code of the pages of the console and of the documentation from their *.templ.
 console:

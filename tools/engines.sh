@@ -18,14 +18,14 @@ absent() {
 }
 
 # What npm installs, at the versions of the lock files: the conformance suite and clients of the Model Context Protocol with the
-# Node that runs them, and the checker of accessibility.
-for tool in mcp axe; do
-	if [ "$1" = quick ] || [ tools/$tool/node_modules/.package-lock.json -nt tools/$tool/package-lock.json ]; then
+# Node that runs them, the checker of accessibility, and the compiler of the TypeScript client.
+for folder in tools/mcp tools/axe clients/typescript; do
+	if [ "$1" = quick ] || [ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]; then
 		continue
 	fi
 	if command -v npm >/dev/null; then
-		echo "installing tools/$tool"
-		npm ci --prefix tools/$tool --ignore-scripts --no-audit --no-fund --silent
+		echo "installing $folder"
+		npm ci --prefix $folder --ignore-scripts --no-audit --no-fund --silent
 	else
 		absent npm
 	fi

@@ -1,0 +1,101 @@
+package clients_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"keepsake/internal/testing/testtier"
+)
+
+var typescript = library{
+	language:  "TypeScript",
+	file:      func(tag string) string { return "clients/typescript/src/" + typescriptFiles[tag] },
+	generated: "clients/typescript/src/openapi.ts",
+	generate:  "make clients",
+	fields:    typescriptFields,
+	suite: func(t *testing.T) *exec.Cmd {
+		t.Helper()
+		return npm(t, "run", "--silent", "test")
+	},
+}
+
+// typescriptFiles are the files in clients/typescript/src with the methods for operations with a tag.
+var typescriptFiles = map[string]string{
+	"AI services":     "agent.ts",
+	"admin":           "admin.ts",
+	"analytics":       "analytics.ts",
+	"api keys":        "apikeys.ts",
+	"backend service": "backend.ts",
+	"documents":       "documents.ts",
+	"health":          "client.ts",
+	"login":           "auth.ts",
+	"memories":        "memories.ts",
+	"profile":         "auth.ts",
+	"search":          "client.ts",
+	"versions":        "versions.ts",
+	"webhooks":        "webhooks.ts",
+}
+
+// A member of a type that openapi-typescript has written: four spaces for each level.
+var typescriptMember = regexp.MustCompile(`^((?:    )+)"?([^"\s?:]+)"?\??: `)
+
+// typescriptFields reads the generated types. Their lines are nested as components.schemas.Schema.property and
+// operations.operation.parameters.query.parameter.
+func typescriptFields(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("typescript/src/openapi.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	var path []string // of the member that a line is in
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(line, "export interface "); ok {
+			path = []string{strings.TrimSuffix(strings.TrimSpace(name), " {")}
+			continue
+		}
+		match := typescriptMember.FindStringSubmatch(line)
+		if match == nil || len(path) == 0 {
+			continue
+		}
+		depth := len(match[1]) / 4
+		if depth > len(path) {
+			continue // in a comment
+		}
+		path = append(path[:depth:depth], match[2])
+		switch {
+		case depth == 3 && path[0] == "components" && path[1] == "schemas":
+			fields[path[2]+"."+path[3]] = true
+		case depth == 4 && path[0] == "operations" && path[3] == "query":
+			fields[path[1]+"."+path[4]] = true
+		}
+	}
+	return fields
+}
+
+// oldestNode is the oldest major version of Node that the client supports.
+const oldestNode = 20
+
+// npm returns a command of npm in the folder of the client. It skips t if Node or what npm installs is missing.
+func npm(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("npm")
+	if err != nil {
+		testtier.Missing(t, "npm")
+	}
+	version, err := exec.CommandContext(t.Context(), "node", "--version").Output()
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if n, _ := strconv.Atoi(major); err != nil || n < oldestNode {
+		testtier.Missing(t, "node 20 or newer")
+	}
+	if _, err := os.Stat("typescript/node_modules/typescript"); err != nil {
+		testtier.Missing(t, "the tools of the TypeScript client (npm ci --prefix clients/typescript --ignore-scripts)")
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = "typescript"
+	return cmd
+}
