@@ -202,7 +202,7 @@ func (b *batch) number(inLexicon uint32) uint32 {
 func (b *batch) segment(seed uint64) (*segment, error) {
 	var data bytes.Buffer
 	data.Grow(len(b.log)*6 + len(b.rows)*64 + 1024)
-	w := &segmentWriter{out: output{Writer: &data}}
+	w := &segmentWriter{out: output{Writer: &data}, columns: columnWriter{docs: len(b.rows)}}
 	if err := b.writeKeys(w); err != nil {
 		return nil, err
 	}
@@ -259,11 +259,14 @@ func (b *batch) order() (order []uint32, words int) {
 
 func (b *batch) writeKeys(w *segmentWriter) error {
 	for _, key := range slices.Sorted(maps.Keys(b.keys)) {
-		w.list.reset(false)
-		for _, doc := range b.keys[key] {
-			w.list.add(doc, 0, 0)
+		term := []byte(key)
+		if err := w.beginKey(term); err != nil {
+			return err
 		}
-		if _, err := w.addList([]byte(key)); err != nil {
+		for _, doc := range b.keys[key] {
+			w.addKey(doc)
+		}
+		if err := w.endKey(term); err != nil {
 			return err
 		}
 	}

@@ -153,3 +153,60 @@ func searches(b *testing.B, x *Index) {
 		}
 	})
 }
+
+func BenchmarkFacets100k(b *testing.B) { benchmarkFacets(b, 100_000) }
+
+func BenchmarkFacets1M(b *testing.B) { benchmarkFacets(b, 1_000_000) }
+
+// benchmarkFacets searches for two words with two facets, of 10 and of 20 values, and with tags, of which documents have up to
+// three.
+func benchmarkFacets(b *testing.B, n int) {
+	x, err := Open(b.TempDir(), Options{})
+	noError(b, err)
+	r := rand.New(rand.NewPCG(3, 4))
+	for begin := 0; begin < n; begin += 100_000 {
+		changes := library(100_000)
+		for i := range changes {
+			changes[i].Number += int64(begin)
+			changes[i].ID = fmt.Sprintf("doc_%026d", begin+i)
+			d := changes[i].Document
+			d.Keys = append(d.Keys, Text("ten", fmt.Sprint("value ", r.IntN(10))), Text("twenty", fmt.Sprint("value ", r.IntN(20))))
+			for range r.IntN(4) {
+				d.Keys = append(d.Keys, Tag(fmt.Sprint("tag ", r.IntN(20))))
+			}
+		}
+		fill(b, x, changes)
+	}
+	size := x.Size()
+	s := x.Snapshot()
+	defer s.Release()
+	two := []Facet{Entries("ten"), Entries("twenty")}
+	for _, c := range []struct {
+		name   string
+		words  [2]uint64
+		facets []Facet
+	}{
+		{"RareWordsWithout", [2]uint64{700, 2_000}, nil},
+		{"RareWords", [2]uint64{700, 2_000}, two},
+		{"CommonWordsWithout", [2]uint64{3, 30}, nil},
+		{"CommonWords", [2]uint64{3, 30}, two},
+		{"CommonWordsWithTags", [2]uint64{3, 30}, []Facet{Tags()}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			q := Query{Limit: 10, Facets: c.facets}
+			for _, n := range c.words {
+				word, stem := text.Form(wordOf(n))
+				q.Any = append(q.Any, Word{Stem: stem, Word: word})
+			}
+			total := int64(0)
+			for b.Loop() {
+				found, err := s.Search(&q, nil)
+				noError(b, err)
+				total = found.Total
+			}
+			b.ReportMetric(float64(total), "found")
+			b.ReportMetric(float64(size.Files)/float64(size.Docs), "bytes/doc")
+		})
+	}
+	noError(b, x.Close())
+}

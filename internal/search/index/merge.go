@@ -40,6 +40,7 @@ func merge(out io.Writer, seed uint64, sources []*source, stop *atomic.Bool) err
 	for _, s := range sources {
 		s.first = first
 		first += uint32(s.liveDocs())
+		m.w.columns.docs = int(first)
 		s.more = s.dictionary.seek(&s.terms, "")
 		s.stems = make([]sourceStem, 0, s.dictionary.terms/2+1) // most stems have a word or more
 	}
@@ -104,6 +105,8 @@ func (m *merger) mergeTerm() error {
 		if stem, ok := m.stemOfWord(); ok {
 			return m.mergeWord(stem)
 		}
+	default:
+		return m.mergeKey()
 	}
 	m.w.list.reset(false)
 	for _, s := range m.same {
@@ -115,6 +118,23 @@ func (m *merger) mergeTerm() error {
 	}
 	_, err := m.w.addList(m.term)
 	return err
+}
+
+// mergeKey merges the lists of a term that is not a word.
+func (m *merger) mergeKey() error {
+	if err := m.w.beginKey(m.term); err != nil {
+		return err
+	}
+	for _, s := range m.same {
+		m.list.open(s.lists, s.terms.entry)
+		rank := ranker{live: s.live}
+		for doc := m.list.seek(0); doc != noDoc; doc = m.list.next() {
+			if s.live == nil || s.live.has(doc) {
+				m.w.addKey(s.first + rank.of(doc))
+			}
+		}
+	}
+	return m.w.endKey(m.term)
 }
 
 // mergeStem merges the lists of a stem, and remembers them for its words.

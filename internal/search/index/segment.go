@@ -16,9 +16,10 @@ const layout = 6
 
 // A segment contains a number of documents, and never changes. It is one sequence of bytes, in a file or in memory:
 //
-//	lists       the posting lists
+//	lists       the posting lists, and the columns of facets
 //	dictionary  the terms with their lists
 //	groups      where the groups of the dictionary begin, 4 bytes each
+//	columns     the facets with a column, each with its length, where its column begins in lists, and its number of sets
 //	lengths     coded lengths of title and text, 2 bytes a document
 //	languages   of the documents, a byte each; empty if all have the same
 //	times       when each document was updated, after the first of these times, in as many bytes as the last one needs
@@ -34,6 +35,7 @@ type segment struct {
 	data       []byte
 	lists      []byte
 	dictionary dictionary
+	columns    []byte
 	lengths    []byte
 	languages  []byte
 	times      []byte
@@ -53,6 +55,7 @@ const (
 	listSection = iota
 	dictionarySection
 	groupSection
+	columnSection
 	lengthSection
 	languageSection
 	timeSection
@@ -153,6 +156,7 @@ func readSegment(data []byte) (*segment, error) {
 	s.lists = data[:s.ends[listSection]+uint64(footerSize)] // more is readable, see slack
 	begin = s.ends[listSection]
 	s.dictionary = dictionary{data: section(dictionarySection), groups: section(groupSection), terms: int(s.terms)}
+	s.columns = section(columnSection)
 	s.lengths, s.languages, s.times = section(lengthSection), section(languageSection), section(timeSection)
 	s.idBegins, s.idLengths = section(idBeginSection), section(idLengthSection)
 	s.ids, s.table = section(idSection), section(tableSection)

@@ -16,6 +16,7 @@ type segmentWriter struct {
 	out        output
 	dictionary dictionaryWriter
 	list       listWriter
+	columns    columnWriter
 	ranks      []byte
 }
 
@@ -42,6 +43,32 @@ func (w *segmentWriter) addList(term []byte) (entry, error) {
 		return entry{}, err
 	}
 	return e, w.list.writeTo(&w.out)
+}
+
+// beginKey begins the list of a term that is not a word. Its documents are added with addKey.
+func (w *segmentWriter) beginKey(term []byte) error {
+	w.list.reset(false)
+	facet := facetOf(term)
+	if w.columns.begin(facet) {
+		return nil
+	}
+	err := w.columns.end(&w.out)
+	w.columns.begin(facet)
+	return err
+}
+
+func (w *segmentWriter) addKey(doc uint32) {
+	w.list.add(doc, 0, 0)
+	w.columns.add(doc)
+}
+
+// endKey writes the list of a term that is not a word, unless it is empty.
+func (w *segmentWriter) endKey(term []byte) error {
+	if w.list.count == 0 {
+		return nil
+	}
+	_, err := w.addList(term)
+	return err
 }
 
 // addShared adds a word that all documents of its stem have.
@@ -84,7 +111,7 @@ type row struct {
 // documents in order.
 func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 	f := footer{terms: uint32(w.dictionary.n), seed: seed}
-	var err error
+	err := w.columns.end(&w.out)
 	write := func(data []byte) {
 		if err == nil && len(data) > 0 {
 			_, err = w.out.Write(data)
@@ -108,6 +135,8 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 	}
 	write(buffer)
 	end(groupSection)
+	write(w.columns.directory)
+	end(columnSection)
 	// Small writes are collected in buffer.
 	collect := func(add func([]byte, *row) []byte) {
 		buffer = buffer[:0]
