@@ -374,8 +374,13 @@ func (s *search) sharingBeginning(wd *wanted) (list []int32) {
 	if s.w.Begun == 0 || len(wd.term) < leastBeginning || slices.ContainsFunc(wd.numbers, func(n int32) bool { return s.has(&x.words[n]) }) || !s.step(len(x.words)) {
 		return nil
 	}
+	begin := wd.term[:leastBeginning]
 	for i := range x.words {
-		if continues(x.words[i].term, wd.term) && s.has(&x.words[i]) {
+		term := x.words[i].term
+		if len(term) < leastBeginning || term[0] != begin[0] || term[1] != begin[1] || term[2] != begin[2] { // nearly all
+			continue
+		}
+		if continues(term, wd.term) && s.has(&x.words[i]) {
 			list = append(list, int32(i))
 		}
 	}
