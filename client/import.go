@@ -23,6 +23,12 @@ type Import struct {
 	Issues   []ImportIssue `json:"issues"` // all failures
 }
 
+// DocumentImport is the result of an import of documents.
+type DocumentImport struct {
+	Import
+	Deleted int64 `json:"deleted"` // documents that a collection had and the import did not, if it replaces the collection
+}
+
 // ImportError is a refused line. It does not affect the other lines.
 type ImportError struct {
 	Line    int64  `json:"line"` // from 1
@@ -65,25 +71,29 @@ var ErrLineTooLong = errors.New("a line is longer than any may be")
 
 // ImportDocuments sends NDJSON of any length, with one document per line, or a JSON array of any length, whose elements count as
 // lines. It is sent in parts of a few megabytes. progress can be nil; it is called after each part with the number of bytes of
-// r that were processed. If a part fails, the result of the parts before it is returned with the error. Documents with IDs
-// can be imported again.
-func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*Import, error) {
-	total := &Import{Errors: []ImportError{}, Issues: []ImportIssue{}}
+// r that were processed. If a part fails, the result of the parts before it is returned with the error. The same lines can be
+// imported again.
+func (c *Client) ImportDocuments(ctx context.Context, r io.Reader, progress func(bytes int64)) (*DocumentImport, error) {
+	total := &DocumentImport{Import: Import{Errors: []ImportError{}, Issues: []ImportIssue{}}}
 	const longest = 4 << 20
 	in := bufio.NewReader(r)
 	if !beginsArray(in) {
-		return total, importLines(ctx, c, documents, newParts(in, longest), progress, total.add)
+		return total, importLines(ctx, c, documents, newParts(in, longest), always, progress, total.addPart)
 	}
 	elements := &arrayReader{decoder: json.NewDecoder(in)}
 	if progress != nil {
 		report := progress
 		progress = func(int64) { report(elements.decoder.InputOffset()) }
 	}
-	return total, importLines(ctx, c, documents, newParts(elements, longest), progress, total.add)
+	return total, importLines(ctx, c, documents, newParts(elements, longest), always, progress, total.addPart)
 }
 
-// importLines sends parts to the import of a resource. It calls add with the result of each.
-func importLines[T any](ctx context.Context, c *Client, resource string, parts *partReader, progress func(bytes int64), add func(outcome *T, firstLine int64)) error {
+// always says that any part can be sent again.
+func always(part) bool { return true }
+
+// importLines sends parts to the import of a resource. It calls add with the result of each. repeatable reports whether a part that is
+// sent again stores nothing twice.
+func importLines[T any](ctx context.Context, c *Client, resource string, parts *partReader, repeatable func(part) bool, progress func(bytes int64), add func(outcome *T, firstLine int64)) error {
 	var done int64
 	for {
 		part, err := parts.next()
@@ -95,7 +105,7 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 		}
 		r := request{
 			method: http.MethodPost, path: resource + "/import", body: part.data, contentType: mediaLines,
-			keyed: part.named(), // the server accepts no key for lines without IDs, which a retry would store twice
+			keyed: repeatable(part),
 		}
 		if part.firstLine > 1 {
 			r.keySuffix = fmt.Sprintf("-%d", part.firstLine)
@@ -112,6 +122,12 @@ func importLines[T any](ctx context.Context, c *Client, resource string, parts *
 			progress(done)
 		}
 	}
+}
+
+// addPart adds the result of a part whose first line is firstLine.
+func (i *DocumentImport) addPart(p *DocumentImport, firstLine int64) {
+	i.add(&p.Import, firstLine)
+	i.Deleted += p.Deleted
 }
 
 // add adds the result of a part whose first line is firstLine.

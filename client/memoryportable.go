@@ -24,7 +24,7 @@ func (c *Client) ExportSubject(ctx context.Context, id string, w io.Writer) erro
 func (c *Client) ImportMemories(ctx context.Context, r io.Reader, progress func(bytes int64)) (*MemoryImport, error) {
 	total := &MemoryImport{Import: Import{Errors: []ImportError{}, Issues: []ImportIssue{}}}
 	const longest = 33 << 20
-	return total, importLines(ctx, c, memories, newParts(r, longest), progress, func(outcome *MemoryImport, firstLine int64) {
+	return total, importLines(ctx, c, memories, newParts(r, longest), part.named, progress, func(outcome *MemoryImport, firstLine int64) {
 		total.add(&outcome.Import, firstLine)
 		total.Unchanged += outcome.Unchanged
 	})

@@ -185,6 +185,8 @@ func filled(of reflect.Type) reflect.Value {
 		return reflect.ValueOf(io.Discard)
 	case reflect.TypeFor[time.Time]():
 		return reflect.ValueOf(time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC))
+	case reflect.TypeFor[client.ImportRows]():
+		return reflect.ValueOf(&oneRow{})
 	case reflect.TypeFor[client.Report]():
 		return reflect.ValueOf(client.SeriesReport)
 	}
@@ -210,6 +212,19 @@ func filled(of reflect.Type) reflect.Value {
 		}
 	}
 	return v // maps, functions and changes stay empty
+}
+
+// oneRow is one row to import.
+type oneRow struct{ read bool }
+
+func (*oneRow) Header() []byte { return nil }
+
+func (r *oneRow) Next() ([]byte, int64, error) {
+	if r.read {
+		return nil, 0, io.EOF
+	}
+	r.read = true
+	return []byte("{}\n"), 1, nil
 }
 
 // clients create a client for each surface.

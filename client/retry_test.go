@@ -302,7 +302,7 @@ func TestCallerChoosesTheIdempotencyKey(t *testing.T) {
 	}
 }
 
-func TestOnlyImportWhoseLinesHaveIDsIsRepeated(t *testing.T) {
+func TestOnlyMemoriesWithIDsAreImportedAgain(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]int{
 		`{"id":"a","text":"x"}` + "\n" + `{"id":"b"}`:   2,
@@ -311,7 +311,7 @@ func TestOnlyImportWhoseLinesHaveIDsIsRepeated(t *testing.T) {
 		`{`:         1,
 	} {
 		s := &scripted{answers: []answer{{503, "1", unavailable}, {200, "", `{"received":1}`}}}
-		_, err := serve(t, s).ImportDocuments(t.Context(), strings.NewReader(body), nil)
+		_, err := serve(t, s).ImportMemories(t.Context(), strings.NewReader(body), nil)
 		if len(s.requests) != want || (err == nil) != (want == 2) {
 			t.Errorf("%s: %d requests, %v; want %d", body, len(s.requests), err, want)
 		}

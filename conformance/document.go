@@ -16,6 +16,9 @@ var documentShape = map[string]string{
 	"metadata": "object", "createdAt": "time", "updatedAt": "time", "revision": "integer",
 }
 
+// rowIDs match the IDs of rows that were imported without one.
+var rowIDs = regexp.MustCompile(`^row_[0-9a-hjkmnp-tv-z]{26}$`)
+
 var documentIDs = regexp.MustCompile(`^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 
 // documentChecks checks /api/v1/documents (docs/spec/documents.md).
@@ -291,7 +294,7 @@ func documentRefusals() []promise {
 		{"WithTextForTags", fields{"text": "x", "tags": "a"}, "tags", "type"},
 		{"WithTooMuchMetadata", fields{"text": "x", "metadata": metadata}, "metadata", "too_long|too_large"},
 		{"WithLongMetadata", fields{"text": "x", "metadata": fields{"m": strings.Repeat("x", 1025)}}, "metadata|metadata.m", "too_long"},
-		{"WithNestedMetadata", fields{"text": "x", "metadata": fields{"m": []int{1}}}, "metadata.m", "type"},
+		{"WithNestedMetadata", fields{"text": "x", "metadata": fields{"m": []any{[]int{1}}}}, "metadata.m", "type"},
 		{"WithANumberForText", fields{"text": 1}, "text", "type"},
 		{"WithANumberForACollection", fields{"text": "x", "collection": 1}, "collection", "type"},
 		{"WithAnUnknownMember", fields{"text": "x", "author": "me"}, "author", "unknown"},

@@ -57,12 +57,14 @@ func importChecks() []promise {
 		}},
 		{"ALineWithoutAnIDGetsOne", func(c *check) {
 			word := c.suite.word()
-			c.post(path).raw(media, line(fields{"text": word})+"\n"+line(fields{"text": word})).send().is(http.StatusOK).has(fields{"created": 2})
+			lines := line(fields{"text": word}) + "\n" + line(fields{"text": word, "title": word})
+			c.post(path).raw(media, lines).send().is(http.StatusOK).has(fields{"created": 2})
+			c.post(path).raw(media, lines).send().is(http.StatusOK).has(fields{"created": 0, "replaced": 2})
 			found := c.search(url.Values{"q": {word}})
 			for _, id := range found.texts("results", "id") {
 				c.removeDocument(id)
-				if !documentIDs.MatchString(id) {
-					c.broken("the id made for a line is %q, want doc_ and 26 characters", id)
+				if !rowIDs.MatchString(id) {
+					c.broken("the id made for a line is %q, want row_ and 26 characters", id)
 				}
 			}
 			found.has(fields{"total": 2})
@@ -102,8 +104,8 @@ func importChecks() []promise {
 			}
 			c.post(path).raw("application/json", "["+strings.Repeat(" ", 8<<20)+"]").send().fails(413, "payload_too_large")
 		}},
-		{"ItTakesNDJSONOnly", func(c *check) {
-			for _, other := range []string{"text/plain", "text/csv", ""} {
+		{"ItTakesNoOtherMediaType", func(c *check) {
+			for _, other := range []string{"text/plain", "text/xml", ""} {
 				c.post(path).raw(other, line(fields{"text": "x"})).send().fails(415, "unsupported_media_type")
 			}
 		}},
@@ -118,7 +120,7 @@ func importChecks() []promise {
 			}
 			c.post(path).raw(media, lines.String()).inChunks().send().is(http.StatusOK).has(fields{"received": count, "created": count})
 		}},
-		{"WithAnIdempotencyKeyLinesNeedIDs", func(c *check) {
+		{"AnIdempotencyKeyReplays", func(c *check) {
 			id, once := c.suite.name(), c.suite.name()
 			c.removeDocument(id)
 			good := c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "x"})).send()
@@ -126,12 +128,36 @@ func importChecks() []promise {
 			replay := c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "x"})).send()
 			replay.is(http.StatusOK).has(fields{"created": 1}).head("Idempotent-Replayed", "true")
 			c.post(path).with("Idempotency-Key", once).raw(media, line(fields{"id": id, "text": "y"})).send().fails(400, "validation_error", "Idempotency-Key", "reused")
-			a := c.post(path).with("Idempotency-Key", c.suite.name()).raw(media, line(fields{"text": c.suite.word()})).send()
-			if a.status == http.StatusOK {
-				a.has(fields{"created": 0, "failed": 1, "errors[0].field": "id", "errors[0].issue": "required"})
-			} else {
-				a.fails(400, "validation_error")
+		}},
+		{"EqualLinesAreOneDocument", func(c *check) {
+			word := c.suite.word()
+			lines := strings.Repeat(line(fields{"text": word})+"\n", 3)
+			a := c.post(path).raw(media, lines).send().is(http.StatusOK).has(fields{"received": 3, "created": 1, "replaced": 0, "failed": 0})
+			a.has(fields{"issues[0].issue": "duplicate", "issues[0].count": 2})
+			for _, id := range c.search(url.Values{"q": {word}}).texts("results", "id") {
+				c.removeDocument(id)
 			}
+		}},
+		{"ATableIsAnImport", func(c *check) {
+			first, last := c.suite.name(), c.suite.name()
+			c.removeDocument(first)
+			c.removeDocument(last)
+			body := "sku,name,price,more\n" + first + ",\"One\ntwo\",00123,1.5\n" + last + ",\n" + last + ",Three,,true\n"
+			a := c.post(path+"?id=sku&title=name&rest=metadata").raw("text/csv", body).send().is(http.StatusOK)
+			a.has(fields{"received": 3, "created": 2, "failed": 1, "errors[0].line": 4, "errors[0].field": "text", "errors[0].issue": "required"})
+			c.get(docsPath + "/" + first).send().has(fields{"title": "One\ntwo", "metadata.price": "00123", "metadata.more": 1.5})
+			c.get(docsPath + "/" + last).send().has(fields{"title": "Three", "metadata.more": true})
+			c.post(path+"?title=none").raw("text/csv", body).send().fails(400, "validation_error", "title", "unknown")
+		}},
+		{"RowsAreMapped", func(c *check) {
+			id := c.suite.name()
+			c.removeDocument(id)
+			row := line(fields{"key": id, "name": "N", "about": "A", "notes": "B", "year": 1999, "maker": fields{"city": "X"}, "sizes": []int{1, 2}})
+			mapped := path + "?id=key&title=name&text=about,notes&into=conformance"
+			c.post(mapped).raw(media, row).send().is(http.StatusOK).has(fields{"failed": 1, "errors[0].issue": "unknown"})
+			c.post(mapped+"&rest=metadata").raw(media, row).send().is(http.StatusOK).has(fields{"created": 1})
+			c.get(docsPath + "/" + id).send().has(fields{"title": "N", "text": "A\n\nB", "collection": "conformance", "metadata.year": 1999})
+			c.post(mapped+"&rest=drop").raw(media, row).send().is(http.StatusOK).has(fields{"replaced": 1})
 		}},
 	}
 }

@@ -48,7 +48,7 @@ func documentsImportCommand(st *stage) *cobra.Command {
 			} else if err == nil || outcome.Received > 0 {
 				st.printImport(outcome)
 			}
-			return refusedLines(err, outcome)
+			return refusedLines(err, &outcome.Import)
 		})
 	}
 	return cmd
@@ -66,7 +66,7 @@ func refusedLines(err error, outcome *client.Import) error {
 	}
 }
 
-func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.Import, error) {
+func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.DocumentImport, error) {
 	progress, done := st.importBar(size, draw)
 	defer done()
 	return c.ImportDocuments(ctx, in, progress)
@@ -248,7 +248,7 @@ func (st *stage) countBar(what string, total int64, draw bool) *progressbar.Prog
 // shownErrors is how many refused lines are printed. --json prints all that the server returned.
 const shownErrors = 10
 
-func (st *stage) printImport(i *client.Import) {
+func (st *stage) printImport(i *client.DocumentImport) {
 	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d refused\n", i.Received, i.Created, i.Replaced, i.Failed)
 	st.printLineErrors(i.Errors)
 }

@@ -29,6 +29,7 @@ var edges = map[string][]string{
 	"internal/base/trace":      {},
 	"internal/base/number":     {},
 	"internal/base/wire":       {"internal/base/number", "internal/base/problem"},
+	"internal/base/table":      {"internal/base/problem", "internal/base/wire"},
 	"internal/base/page":       {"internal/base/problem", "internal/base/wire"},
 
 	"internal/store/cluster": {},
@@ -60,6 +61,9 @@ var edges = map[string][]string{
 	"internal/search/collection": {
 		"internal/base/field", "internal/base/problem", "internal/base/revision", "internal/base/text", "internal/base/unit", "internal/govern/audit", "internal/govern/auth",
 		"internal/search/document",
+	},
+	"internal/search/mapping": {
+		"internal/search/document", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/wire",
 	},
 	"internal/memory": {
 		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id",

@@ -187,6 +187,7 @@ func (n *tenant) places() map[string]alternatives {
 		"id":          {n.document, "doc_" + none},
 		"q":           {"canary", "nobody"},
 		"collection":  {"canary-shelf", "nobody"},
+		"into":        {"canary-shelf", "nobody"},
 		"tag":         {"canary-mark", "nobody"},
 		"tags":        {"canary-mark", "nobody"},
 		"ids":         {n.memory, "mem_" + none},
@@ -215,6 +216,7 @@ var harmless = map[string]bool{
 	"version": true, "announcedAt": true, "sunsetAt": true, "guideUrl": true, "until": true,
 	"kind": true, "speaker": true, "importance": true, "pinned": true, "occurredAt": true, "validFrom": true, "validTo": true, "source": true,
 	"allowDuplicate": true, "deduplicate": true, "atomic": true, "dryRun": true, "fill": true, "kinds": true, "asOf": true, "minScore": true, "explain": true,
+	"rest": true, "replace": true,
 	"maxTokens": true, "maxCharacters": true, "timeZone": true, "items": true, "searches": true, // of items, and of lines, see TestNoItemAndNoLineReachesAcrossWorkspaces
 }
 

@@ -35,6 +35,10 @@ func assembleSecrets(ctx context.Context, i *instance.Instance, cfg *config.Conf
 		return k, err
 	}
 	k.receipts = auth.NewReceiptKey(receipts)
+	// With a new secret, a file whose rows have no IDs would be imported beside its older documents. It is stored with the data keys.
+	if k.rows, err = i.Secrets.Ensure(ctx, seal.Rows); err != nil {
+		return k, err
+	}
 	k.cursors = page.NewSealer(i.Secrets.Get(seal.Cursor))
 	return k, nil
 }

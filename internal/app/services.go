@@ -88,6 +88,7 @@ type secrets struct {
 	lookup   seal.Lookup
 	receipts *auth.ReceiptKey
 	cursors  *page.Sealer
+	rows     []byte // see document.Options.RowKey
 }
 
 // identity knows who calls and what they may use.
@@ -181,7 +182,7 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	}
 	s.events.quotaWatch = newQuotaWatch(i, deps, s.events, s.identity)
 	s.records.replays = newReplays(i, deps, s.secrets.subjects, s.identity.maxStorage, s.members.claims)
-	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.records.audit, s.identity, s.secrets.cursors)
+	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.records.audit, s.identity, s.secrets)
 	s.memory = assembleMemory(i, cfg, deps, s)
 	s.versions = assembleVersions(i, cfg, deps, s.versions.registry, s.records.audit, s.events.outbox)
 	s.records.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
@@ -225,7 +226,7 @@ func assembleVersions(i *instance.Instance, cfg *config.Config, deps *Deps, regi
 }
 
 func assembleSearch(
-	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, log audit.Recorder, callers identity, cursors *page.Sealer,
+	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, log audit.Recorder, callers identity, keys secrets,
 ) searching {
 	shares := fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	indexer := search.NewIndexer(search.IndexerOptions{
@@ -239,12 +240,12 @@ func assembleSearch(
 	documents := document.NewService(document.Options{
 		Store: i.Store.Documents, Units: i.Store, Events: outbox, Max: callers.maxDocuments, MaxBytes: callers.maxStorage,
 		Changed: indexer.Notify, Stored: indexer.Record, Pace: indexer.Pace, Together: i.Engine.Shared(), Background: background,
-		Now: deps.Now, NewID: func() string { return id.New(id.Document) },
+		Now: deps.Now, NewID: func() string { return id.New(id.Document) }, RowKey: keys.rows,
 	})
 	collections := collection.NewService(collection.Options{
 		Store: i.Store.Documents, Units: i.Store, Audit: log, MaxBytes: callers.maxStorage, Changed: indexer.Notify, Now: deps.Now,
 	})
-	return searching{documents: documents, collections: collections, indexer: indexer, service: search.NewService(indexer, cursors, shares, deps.Now), shares: shares}
+	return searching{documents: documents, collections: collections, indexer: indexer, service: search.NewService(indexer, keys.cursors, shares, deps.Now), shares: shares}
 }
 
 // load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strconv"
 
 	"keepsake/internal/base/number"
@@ -64,14 +65,14 @@ func entryOf(d *document.Document, t *tuning) *index.Document {
 		keys = append(keys, index.Tag(tag))
 	}
 	for name, value := range d.Metadata {
-		switch value := value.(type) {
-		case string:
-			keys = append(keys, index.Text(name, value))
-		case float64:
-			keys = append(keys, index.Number(name, value))
-		case bool:
-			keys = append(keys, index.Bool(name, value))
+		list, ok := value.([]any)
+		if !ok {
+			keys = append(keys, keyOf(name, value))
+			continue
 		}
+		elements := elementKeys(name, list)
+		slices.Sort(elements)
+		keys = append(keys, slices.Compact(elements)...) // a facet counts a document once for each value
 	}
 	e := &index.Document{Title: d.Title, Text: d.Text, Keys: keys, UpdatedAt: d.UpdatedAt.UnixMicro()}
 	if l, ok := text.LanguageOf(d.Language); ok {
@@ -83,4 +84,37 @@ func entryOf(d *document.Document, t *tuning) *index.Document {
 		t.choose(e, d)
 	}
 	return e
+}
+
+// keyOf returns the term of a string, a number or a boolean in metadata.
+func keyOf(name string, value any) string {
+	switch value := value.(type) {
+	case float64:
+		return index.Number(name, value)
+	case bool:
+		return index.Bool(name, value)
+	default:
+		text, _ := value.(string)
+		return index.Text(name, text)
+	}
+}
+
+// elementKeys returns the terms of a list in metadata.
+func elementKeys(name string, list []any) []string {
+	var keys []string
+	for _, element := range list {
+		keys = append(keys, keyOf(name, element))
+		text, ok := element.(string)
+		if !ok {
+			continue
+		}
+		equal := document.Compare(name, document.Equal, text)
+		if slices.ContainsFunc(list, func(other any) bool {
+			_, isText := other.(string)
+			return !isText && equal.Matches(map[string]any{name: other})
+		}) {
+			keys = append(keys, index.TwiceTerm(name, text))
+		}
+	}
+	return keys
 }

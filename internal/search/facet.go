@@ -57,8 +57,13 @@ type entry struct {
 func mostFrequent(byTerm map[string]int64) []FacetValue {
 	entries := map[string]entry{}
 	numbers := map[float64]int64{}
+	twice := map[string]int64{}
 	for term, count := range byTerm {
 		value := index.Value(term)
+		if text, ok := value.(index.Twice); ok {
+			twice[string(text)] = count
+			continue
+		}
 		if n, ok := value.(float64); ok {
 			numbers[n] = count
 		}
@@ -73,6 +78,12 @@ func mostFrequent(byTerm map[string]int64) []FacetValue {
 	for text, e := range entries { // a text such as "7.0", which also selects the number 7
 		if b, ok := number.ReadBound(text); ok && b.Exact && textOf(b.Below) != text && len(numbers) > 0 {
 			e.count += numbers[b.Below]
+			entries[text] = e
+		}
+	}
+	for text, count := range twice {
+		if e, there := entries[text]; there {
+			e.count -= count
 			entries[text] = e
 		}
 	}

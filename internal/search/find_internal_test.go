@@ -88,7 +88,14 @@ func TestASearchEndsWithItsRequest(t *testing.T) {
 // A filter finds what the comparison says, which lists of documents use.
 func TestFiltersAgreeWithComparisons(t *testing.T) {
 	t.Parallel()
-	entries := []any{nil, "", "a", "b", "10", "9", "true", 9.0, 10.0, -1.5, 0.0, true, false}
+	entries := []any{
+		nil, "", "a", "b", "10", "9", "true", 9.0, 10.0, -1.5, 0.0, true, false,
+		[]any{},
+		[]any{"a", 9.0},
+		[]any{"10", 10.0, "b"},
+		[]any{true, "true", "z"},
+		[]any{-1.5, 100.0},
+	}
 	documents := make([]*document.Document, len(entries))
 	for i, entry := range entries {
 		documents[i] = &document.Document{Text: "stone", Metadata: map[string]any{"other": "a"}}

@@ -52,8 +52,8 @@ func newDocumentStatements(d Dialect) documentStatements {
 	return documentStatements{
 		byID:    `SELECT ` + documentColumns + ` FROM ` + document + ` WHERE ` + byID,
 		fewByID: `SELECT ` + documentColumns + ` FROM ` + few + ` WHERE ` + byFewIDs,
-		existing: `SELECT d.id, true, d.created_at, d.revision, d.tags, ` + documentBytes + `, d.collection FROM ` + document + ` WHERE ` + byID + `
-			UNION ALL SELECT t.id, false, 0, 0, '[]', 0, '' FROM ` + tombstone + ` WHERE ` + byTombstoneID,
+		existing: `SELECT d.id, true, d.created_at, d.revision, d.change, d.tags, ` + documentBytes + `, d.collection FROM ` + document + ` WHERE ` + byID + `
+			UNION ALL SELECT t.id, false, 0, 0, 0, '[]', 0, '' FROM ` + tombstone + ` WHERE ` + byTombstoneID,
 	}
 }
 
@@ -123,6 +123,7 @@ type existing struct {
 	tombstone  bool
 	createdAt  int64
 	revision   int64
+	change     int64  // that wrote the revision
 	tags       string // the column
 	bytes      int64
 	collection string
@@ -131,13 +132,13 @@ type existing struct {
 var noDocument = existing{tags: "[]"}
 
 const existingDocument = `
-	SELECT true, created_at, revision, tags, ` + documentBytes + `, collection FROM document d WHERE workspace = $1 AND id = $2
-	UNION ALL SELECT false, 0, 0, '[]', 0, '' FROM document_tombstone WHERE workspace = $1 AND id = $2`
+	SELECT true, created_at, revision, change, tags, ` + documentBytes + `, collection FROM document d WHERE workspace = $1 AND id = $2
+	UNION ALL SELECT false, 0, 0, 0, '[]', 0, '' FROM document_tombstone WHERE workspace = $1 AND id = $2`
 
 func (s *Documents) existing(ctx context.Context, h *documentHead, id string) (existing, error) {
 	var st existing
 	err := s.main.In(ctx).QueryRow(ctx, existingDocument, h.number, id).
-		Scan(&st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes, &st.collection)
+		Scan(&st.live, &st.createdAt, &st.revision, &st.change, &st.tags, &st.bytes, &st.collection)
 	if errors.Is(err, sql.ErrNoRows) {
 		return noDocument, nil
 	}
@@ -188,6 +189,8 @@ func (h *documentHead) put(d *document.Document, p document.Put, old *existing, 
 	switch {
 	case p.CreateOnly && old.live:
 		return problem.Conflicts("A document with this ID already exists.")
+	case p.IfChange != nil && old.live && old.change > *p.IfChange:
+		return document.ErrRepeated
 	case (p.Exists || p.IfRevision != nil) && !old.live, !p.IfRevision.Allows(old.revision),
 		old.live && (p.Absent || slices.Contains(p.IfNotRevision, old.revision)):
 		return problem.RevisionMismatch()

@@ -124,7 +124,7 @@ func (s *Documents) readExisting(ctx context.Context, workspaceID string, rows [
 		err := s.main.EachRow(ctx, s.statements.existing, args, func(row Row) error {
 			var id string
 			var st existing
-			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.tags, &st.bytes, &st.collection); err != nil {
+			if err := row.Scan(&id, &st.live, &st.createdAt, &st.revision, &st.change, &st.tags, &st.bytes, &st.collection); err != nil {
 				return err
 			}
 			st.tombstone = !st.live

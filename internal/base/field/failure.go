@@ -7,7 +7,7 @@ import (
 	"keepsake/internal/base/problem"
 )
 
-// Failures collects why lines of an import failed.
+// Failures collects why lines of an import failed, and what documents lack of lines that were imported.
 type Failures struct {
 	Failed int         // lines
 	Errors []LineError // the first MaxLineErrors
@@ -22,7 +22,7 @@ type LineError struct {
 	Message string
 }
 
-// IssueCount counts the lines that failed for one reason.
+// IssueCount counts the lines that failed for one reason, or what was left out for it.
 type IssueCount struct {
 	Field string
 	Issue string
@@ -56,6 +56,9 @@ func (f *Failures) Fail(line int, err error) {
 		f.Errors = append(f.Errors, e)
 	}
 }
+
+// Note counts an issue of lines that were imported nevertheless.
+func (f *Failures) Note(i IssueCount) { f.count(kind{i.Field, i.Issue}, i.Count) }
 
 // Add adds the failures of later lines.
 func (f *Failures) Add(later Failures) {

@@ -18,6 +18,7 @@ type Rules struct {
 	MaxTag      int // characters
 	MaxMetadata int // entries
 	MaxEntry    int // characters of a name, and of a string
+	MaxElements int // of a list in metadata; 0: an entry cannot be a list
 }
 
 // Tags checks a list of tags.
@@ -37,7 +38,7 @@ func (r Rules) Tags(field string, tags []string) error {
 	return nil
 }
 
-// Metadata checks names and values: strings, float64 and booleans.
+// Metadata checks names and values: strings, float64 and booleans, or lists ([]any) of these if MaxElements allows them.
 func (r Rules) Metadata(metadata map[string]any) error {
 	if len(metadata) > r.MaxMetadata {
 		return problem.Validation("metadata", problem.TooLong, fmt.Sprintf("metadata must have at most %d entries.", r.MaxMetadata))
@@ -50,17 +51,41 @@ func (r Rules) Metadata(metadata map[string]any) error {
 		if err := r.String("metadata", name, r.MaxEntry); err != nil {
 			return err
 		}
-		switch v := metadata[name].(type) {
-		case string:
-			if err := r.String("A string in metadata", v, r.MaxEntry); err != nil {
-				return inEntry(name, err)
-			}
-		case float64, bool:
-		default:
-			return inEntry(name, problem.Validation("", problem.Type, "Values in metadata must be strings, numbers or booleans."))
+		if err := r.entry(metadata[name]); err != nil {
+			return inEntry(name, err)
 		}
 	}
 	return nil
+}
+
+func (r Rules) entry(value any) error {
+	list, ok := value.([]any)
+	if !ok || r.MaxElements == 0 {
+		return r.scalar(value)
+	}
+	if len(list) > r.MaxElements {
+		return problem.Validation("", problem.TooLong, fmt.Sprintf("An array in metadata must have at most %d elements.", r.MaxElements))
+	}
+	for _, element := range list {
+		if err := r.scalar(element); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r Rules) scalar(value any) error {
+	switch value := value.(type) {
+	case string:
+		return r.String("A string in metadata", value, r.MaxEntry)
+	case float64, bool:
+		return nil
+	default:
+		if r.MaxElements > 0 {
+			return problem.Validation("", problem.Type, "Values in metadata must be strings, numbers, booleans or arrays of these.")
+		}
+		return problem.Validation("", problem.Type, "Values in metadata must be strings, numbers or booleans.")
+	}
 }
 
 // inEntry makes an error about a value in metadata name its entry.

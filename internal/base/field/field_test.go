@@ -11,6 +11,8 @@ import (
 func TestWhatIsWrongIsNamed(t *testing.T) {
 	t.Parallel()
 	sealed := field.Rules{MaxTags: 2, MaxTag: 3, MaxMetadata: 2, MaxEntry: 4}
+	lists := sealed
+	lists.MaxElements = 3
 	for _, c := range []struct {
 		name  string
 		err   error
@@ -28,6 +30,10 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"a blank name", sealed.Metadata(map[string]any{"": true}), "metadata", problem.Required},
 		{"a long value", sealed.Metadata(map[string]any{"a": "abcde"}), "metadata.a", problem.TooLong},
 		{"a nested value", sealed.Metadata(map[string]any{"a": []any{}}), "metadata.a", problem.Type},
+		{"a list", lists.Metadata(map[string]any{"a": []any{"text", 1.5, true}, "b": []any{}}), "", ""},
+		{"a long list", lists.Metadata(map[string]any{"a": []any{1.0, 2.0, 3.0, 4.0}}), "metadata.a", problem.TooLong},
+		{"a list with a long value", lists.Metadata(map[string]any{"a": []any{"abcde"}}), "metadata.a", problem.TooLong},
+		{"a list in a list", lists.Metadata(map[string]any{"a": []any{[]any{}}}), "metadata.a", problem.Type},
 		{"a nul", sealed.String("text", "\x00", 4), "text", problem.Format},
 		{"no UTF-8", sealed.String("text", "\xff", 4), "text", problem.Format},
 	} {

@@ -9,6 +9,9 @@ import (
 // ByteOrderMark is what some programs write in front of UTF-8. It is passed over before a JSON text and before lines.
 var ByteOrderMark = []byte("\xef\xbb\xbf")
 
+// LooksLike returns what a text that is not UTF-8 looks like, such as UTF-16, or "" if it is UTF-8.
+func LooksLike(text []byte) string { return encodingOf(text) }
+
 // encodingOf returns what a text that is not UTF-8 looks like, or "" if it is UTF-8.
 func encodingOf(text []byte) string {
 	if looks := looksAtBegin(text[:min(len(text), encodingSample)]); looks != "" || utf8.Valid(text) {

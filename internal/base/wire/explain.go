@@ -93,6 +93,11 @@ func unknownField(m memberOf) string {
 func (m memberOf) wrongType(sent jsontext.Kind) string {
 	must, was := typeName(m.typ), kindNames[sent]
 	switch {
+	case m.parent == listsType || m.parent == listsChangeType:
+		if sent == 'n' {
+			return "must not contain null."
+		}
+		return "must be a string, a number, a boolean or an array of these. Flatten nested values, for example to names with dots."
 	case m.parent != nil && m.parent.Kind() == reflect.Map && must == "" && (sent == '{' || sent == '['):
 		return "must be a string, a number or a boolean, not " + was + ": values cannot be nested. Flatten them, for example to names with dots."
 	case m.parent != nil && m.parent.Kind() == reflect.Map && must == "":
@@ -106,6 +111,11 @@ func (m memberOf) wrongType(sent jsontext.Kind) string {
 	}
 	return "must be " + must + ", not " + was + "."
 }
+
+var (
+	listsType       = reflect.TypeFor[MetadataLists]()
+	listsChangeType = reflect.TypeFor[MetadataListsChange]()
+)
 
 var kindNames = map[jsontext.Kind]string{
 	'"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null", '{': "an object", '[': "an array",

@@ -32,3 +32,16 @@ func readInteger[T int | int64](dec *jsontext.Decoder, n *T) error {
 	*n = T(parsed)
 	return nil
 }
+
+// IntegerText returns the digits of a JSON number that is an integer without an exponent. 5.0 is one.
+func IntegerText(number string) (digits string, ok bool) {
+	whole, fraction, _ := strings.Cut(number, ".")
+	switch {
+	case strings.Trim(fraction, "0") != "" || strings.ContainsAny(whole, "eE"):
+		return "", false
+	case whole == "-0":
+		return "0", true
+	default:
+		return whole, true
+	}
+}

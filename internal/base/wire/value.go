@@ -173,11 +173,24 @@ type Metadata map[string]any
 
 // UnmarshalJSONFrom decodes the object and rejects other kinds of values in it.
 func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return readScalars(dec, (*map[string]any)(m), false)
+	return readMetadata(dec, (*map[string]any)(m), metadataForm{})
 }
 
 // MarshalJSONTo encodes the object with sorted names.
-func (m Metadata) MarshalJSONTo(enc *jsontext.Encoder) error {
+func (m Metadata) MarshalJSONTo(enc *jsontext.Encoder) error { return writeMetadata(enc, m) }
+
+// MetadataLists is Metadata whose values can also be lists ([]any) of strings, numbers and booleans.
+type MetadataLists map[string]any
+
+// UnmarshalJSONFrom decodes the object and rejects other kinds of values in it.
+func (m *MetadataLists) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return readMetadata(dec, (*map[string]any)(m), metadataForm{lists: true})
+}
+
+// MarshalJSONTo encodes the object with sorted names.
+func (m MetadataLists) MarshalJSONTo(enc *jsontext.Encoder) error { return writeMetadata(enc, m) }
+
+func writeMetadata(enc *jsontext.Encoder, m map[string]any) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}
@@ -185,22 +198,34 @@ func (m Metadata) MarshalJSONTo(enc *jsontext.Encoder) error {
 		if err := enc.WriteToken(jsontext.String(name)); err != nil {
 			return err
 		}
-		var err error
-		switch value := m[name].(type) {
-		case string:
-			err = enc.WriteToken(jsontext.String(value))
-		case bool:
-			err = enc.WriteToken(jsontext.Bool(value))
-		case float64:
-			err = enc.WriteValue(number.Append(enc.AvailableBuffer(), value))
-		default:
-			err = json.MarshalEncode(enc, value)
-		}
-		if err != nil {
+		if err := writeEntry(enc, m[name]); err != nil {
 			return err
 		}
 	}
 	return enc.WriteToken(jsontext.EndObject)
+}
+
+func writeEntry(enc *jsontext.Encoder, entry any) error {
+	switch entry := entry.(type) {
+	case string:
+		return enc.WriteToken(jsontext.String(entry))
+	case bool:
+		return enc.WriteToken(jsontext.Bool(entry))
+	case float64:
+		return enc.WriteValue(number.Append(enc.AvailableBuffer(), entry))
+	case []any:
+		if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+			return err
+		}
+		for _, element := range entry {
+			if err := writeEntry(enc, element); err != nil {
+				return err
+			}
+		}
+		return enc.WriteToken(jsontext.EndArray)
+	default:
+		return json.MarshalEncode(enc, entry)
+	}
 }
 
 // MetadataChange is a merge patch of Metadata: a nil value removes the entry, others set it.
@@ -208,10 +233,24 @@ type MetadataChange map[string]any
 
 // UnmarshalJSONFrom decodes the object as Metadata does, but keeps null.
 func (m *MetadataChange) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return readScalars(dec, (*map[string]any)(m), true)
+	return readMetadata(dec, (*map[string]any)(m), metadataForm{null: true})
 }
 
-func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
+// MetadataListsChange is MetadataChange for MetadataLists.
+type MetadataListsChange map[string]any
+
+// UnmarshalJSONFrom decodes the object as MetadataLists does, but keeps null.
+func (m *MetadataListsChange) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return readMetadata(dec, (*map[string]any)(m), metadataForm{lists: true, null: true})
+}
+
+// metadataForm says which values an object of metadata can have beside strings, numbers and booleans.
+type metadataForm struct {
+	lists bool
+	null  bool // kept as nil; otherwise an entry of null is absent
+}
+
+func readMetadata(dec *jsontext.Decoder, m *map[string]any, form metadataForm) error {
 	switch dec.PeekKind() {
 	case 'n':
 		*m = nil
@@ -229,31 +268,61 @@ func readScalars(dec *jsontext.Decoder, m *map[string]any, null bool) error {
 		if err != nil {
 			return err
 		}
-		key := name.String()
+		key, at := name.String(), dec.StackPointer()
 		token, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
 		switch kind := token.Kind(); {
-		case kind == '"':
-			(*m)[key] = token.String()
-		case kind == '0':
-			value, ok := number.Read(token.String())
-			if !ok {
-				return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errInexact}
-			}
-			(*m)[key] = value
-		case kind == 't', kind == 'f':
-			(*m)[key] = token.Bool()
-		case kind == 'n' && null:
+		case kind == '[' && form.lists:
+			(*m)[key], err = readList(dec, at)
+		case kind == 'n' && form.null:
 			(*m)[key] = nil
 		case kind == 'n':
 		default:
-			return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: token.Kind(), Err: errType}
+			(*m)[key], err = scalarOf(token, at)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// readList reads the rest of a list of scalars. Errors name the entry at a pointer.
+func readList(dec *jsontext.Decoder, at jsontext.Pointer) ([]any, error) {
+	list := []any{}
+	for dec.PeekKind() != ']' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		value, err := scalarOf(token, at)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	_, err := dec.ReadToken()
+	return list, err
+}
+
+// scalarOf returns the string, float64 or bool of a token. Errors name the entry at a pointer.
+func scalarOf(token jsontext.Token, at jsontext.Pointer) (any, error) {
+	switch kind := token.Kind(); kind {
+	case '"':
+		return token.String(), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	case '0':
+		if value, ok := number.Read(token.String()); ok {
+			return value, nil
+		}
+		return nil, &json.SemanticError{JSONPointer: at, JSONKind: kind, Err: errInexact}
+	default:
+		return nil, &json.SemanticError{JSONPointer: at, JSONKind: kind, Err: errType}
+	}
 }
 
 var (

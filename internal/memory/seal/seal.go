@@ -23,6 +23,7 @@ const (
 	LookupSecret = "lookup"   // hashes by which subjects, agents and sessions are found (see Lookup)
 	Bindings     = "bindings" // seals what API keys are bound to (see Binding)
 	Receipts     = "receipts" // signs receipts of erasures
+	Rows         = "rows"     // IDs of imported rows without one
 	Backend      = "backend"  // text that opens the backend listener; only if processes share the database
 )
 

@@ -2,6 +2,7 @@ package document
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,14 +53,25 @@ func ParseComparison(filter string) (c Comparison, ok bool) {
 }
 
 // Matches reports whether metadata has an entry that compares as c says. A missing entry, and one that cannot be compared with the
-// value, only matches ne.
+// value, only matches ne. A list matches if an element does, and ne if none is equal.
 func (c Comparison) Matches(metadata map[string]any) bool {
-	order, comparable := c.compare(metadata[c.Name])
+	if c.Op == NotEqual {
+		equal := c
+		equal.Op = Equal
+		return !equal.Matches(metadata)
+	}
+	if list, ok := metadata[c.Name].([]any); ok {
+		return slices.ContainsFunc(list, c.matches)
+	}
+	return c.matches(metadata[c.Name])
+}
+
+// matches is Matches for a value that is no list, and for other operators than ne.
+func (c Comparison) matches(value any) bool {
+	order, comparable := c.compare(value)
 	switch c.Op {
 	case Equal:
 		return comparable && order == 0
-	case NotEqual:
-		return !comparable || order != 0
 	case Less:
 		return comparable && order < 0
 	case LessOrEqual:

@@ -10,7 +10,10 @@ import (
 
 func TestComparisonsOfMetadata(t *testing.T) {
 	t.Parallel()
-	metadata := map[string]any{"floor": 2.5, "team": "front desk", "open": true, "day": "2026-07-01", "a:eq": "x", "digits": "10"}
+	metadata := map[string]any{
+		"floor": 2.5, "team": "front desk", "open": true, "day": "2026-07-01", "a:eq": "x", "digits": "10",
+		"sizes": []any{38.0, 40.0, "XL", true}, "nothing": []any{},
+	}
 	for filter, want := range map[string]bool{
 		"floor:eq:2.5": true, "floor:eq:2.50": true, "floor:eq:25e-1": true, "floor:eq:2": false, "floor:ne:2": true, "floor:ne:2.5": false,
 		"floor:lt:3": true, "floor:lt:2.5": false, "floor:lte:2.5": true, "floor:gt:-1": true, "floor:gte:2.6": false,
@@ -19,6 +22,8 @@ func TestComparisonsOfMetadata(t *testing.T) {
 		"day:gte:2026-07-01": true, "day:lt:2026-07-01": false, "day:lt:2027": true, "digits:lt:9": true,
 		"open:eq:true": true, "open:eq:false": false, "open:ne:false": true, "open:eq:1": false, "open:lt:true": false, "open:gte:true": true,
 		"none:eq:x": false, "none:ne:x": true, "none:lt:x": false, "none:gte:": false,
+		"sizes:eq:38": true, "sizes:eq:40.0": true, "sizes:eq:XL": true, "sizes:eq:true": true, "sizes:eq:39": false, "sizes:ne:39": true, "sizes:ne:40": false,
+		"sizes:gt:39": true, "sizes:gt:40": true, "sizes:lt:39": true, "sizes:lt:38": false, "nothing:ne:x": true, "nothing:eq:": false,
 		"a:eq:eq:x": false, "a:ne:eq:x": true,
 	} {
 		c, ok := document.ParseComparison(filter)

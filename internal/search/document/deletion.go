@@ -26,7 +26,8 @@ func (s *Service) DeleteIDs(ctx context.Context, workspaceID string, ids []strin
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for some := range slices.Chunk(ids, MaxIDs) {
 		f := Filter{IDs: some, Sort: ByID, Limit: MaxIDs}
-		if _, err := s.deleteSome(ctx, workspaceID, f, nil, dryRun, &total, bulk); err != nil {
+		all := func(*Document) bool { return true }
+		if _, err := s.deleteSome(ctx, workspaceID, f, all, dryRun, &total, bulk); err != nil {
 			return total, fmt.Errorf("delete documents: %w", err)
 		}
 	}
@@ -36,15 +37,23 @@ func (s *Service) DeleteIDs(ctx context.Context, workspaceID string, ids []strin
 // DeleteSelected deletes the documents that a selection matches. It does so in parts, and what was deleted before an error
 // stays deleted.
 func (s *Service) DeleteSelected(ctx context.Context, workspaceID string, sel Selection, dryRun bool) (Deleted, error) {
+	total, err := s.deleteWhere(ctx, workspaceID, sel.filter(), func(d *Document) bool { return matchesAll(d.Metadata, sel.Metadata) }, dryRun)
+	if err != nil {
+		return total, fmt.Errorf("delete documents: %w", err)
+	}
+	return total, nil
+}
+
+// deleteWhere deletes the documents of f that are selected.
+func (s *Service) deleteWhere(ctx context.Context, workspaceID string, f Filter, selected func(*Document) bool, dryRun bool) (Deleted, error) {
 	var total Deleted
 	bulk := event.NewBulk(s.o.Events, event.DocumentDeleted, workspaceID)
 	defer bulk.End(ctx)
-	f := sel.filter()
 	f.Limit = deleteAtOnce
 	for {
-		next, err := s.deleteSome(ctx, workspaceID, f, sel.Metadata, dryRun, &total, bulk)
+		next, err := s.deleteSome(ctx, workspaceID, f, selected, dryRun, &total, bulk)
 		if err != nil {
-			return total, fmt.Errorf("delete documents: %w", err)
+			return total, err
 		}
 		if next == nil {
 			return total, nil
@@ -53,9 +62,9 @@ func (s *Service) DeleteSelected(ctx context.Context, workspaceID string, sel Se
 	}
 }
 
-// deleteSome deletes those of the documents of f that match, and adds them to total. It returns the position after which more can
+// deleteSome deletes those of the documents of f that are selected, and adds them to total. It returns the position after which more can
 // follow; nil at the end.
-func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, metadata []Comparison, dryRun bool, total *Deleted, bulk *event.Bulk) (next *Position, err error) {
+func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, selected func(*Document) bool, dryRun bool, total *Deleted, bulk *event.Bulk) (next *Position, err error) {
 	f.Brief = true
 	var done Deleted
 	work := func(ctx context.Context) error {
@@ -72,7 +81,7 @@ func (s *Service) deleteSome(ctx context.Context, workspaceID string, f Filter, 
 		var ids []string
 		var items []event.Item
 		for i := range found {
-			if matchesAll(found[i].Metadata, metadata) {
+			if selected(&found[i]) {
 				ids = append(ids, found[i].ID)
 				items = append(items, event.Item{ID: found[i].ID, Revision: found[i].Revision})
 			}

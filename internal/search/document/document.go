@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"keepsake/internal/base/problem"
 	"keepsake/internal/base/revision"
 )
 
@@ -19,7 +20,7 @@ type Document struct {
 	Text       string
 	URL        string // empty: none
 	Tags       []string
-	Metadata   map[string]any // string, float64 or bool
+	Metadata   map[string]any // string, float64, bool, or a list ([]any) of these
 	Language   string         // a code of text.LanguageOf; empty: the default of the collection, or that of the text itself
 	CreatedAt  time.Time      // times are whole milliseconds
 	UpdatedAt  time.Time
@@ -45,7 +46,11 @@ type Put struct {
 	IfNotRevision revision.Expected // the stored revision must be none of these
 	Max           *int64            // documents that the workspace can have; nil: no limit
 	MaxBytes      *int64            // bytes that the workspace can store; nil: no limit
+	IfChange      *int64            // a document that changed after this change is ErrRepeated; nil: no condition
 }
+
+// ErrRepeated refuses a line whose document the same import has already stored.
+var ErrRepeated error = problem.Conflicts("An equal line was already imported.")
 
 // Write is a document with the conditions of its write.
 type Write struct {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,10 +13,14 @@ import (
 
 // Line is a line of an import: a document, or the reason why there is none.
 type Line struct {
-	Number int    // from 1
-	ID     string // empty: generated, unless ImportOptions.RequireID is set
-	Fields Fields
-	Err    error // a problem.Problem: the line cannot be imported
+	Number  int    // from 1
+	ID      string // empty: it follows from Content
+	Content Content
+	Fields  Fields
+	Issues  []field.IssueCount // what the document lacks of the line
+	Err     error              // a problem.Problem: the line cannot be imported
+
+	repeats *int64 // set if the ID follows from the content: the change before the import, see Put.IfChange
 }
 
 // Lines returns the lines of an import one by one; ok is false after the last. An error says that the body cannot be read
@@ -24,8 +29,10 @@ type Lines func() (line Line, ok bool, err error)
 
 // ImportOptions contains the options of an import.
 type ImportOptions struct {
-	// RequireID refuses lines without an ID, so that a repeated request does not generate new ones.
-	RequireID bool
+	// Into is the collection of lines without one; empty: DefaultCollection.
+	Into string
+	// Replace deletes the other documents of Into, once all lines are stored and none was refused.
+	Replace bool
 }
 
 // Imported counts the lines of an import.
@@ -33,6 +40,7 @@ type Imported struct {
 	Received int
 	Created  int
 	Replaced int
+	Deleted  int // see ImportOptions.Replace
 	field.Failures
 }
 
@@ -53,7 +61,7 @@ const (
 // chunk contains lines to store.
 type chunk struct {
 	lines []Line
-	good  int // lines that can be stored
+	good  int // lines to store
 	bytes int
 	done  bool // the last chunk
 }
@@ -62,6 +70,10 @@ type chunk struct {
 // stored.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
+	before, err := s.o.Store.DocumentChange(ctx, workspaceID)
+	if err != nil {
+		return total, fmt.Errorf("import: %w", err)
+	}
 	index := importIndex{o: &s.o, workspaceID: workspaceID}
 	bulk := event.NewBulk(s.o.Events, event.DocumentImported, workspaceID)
 	defer bulk.End(ctx)
@@ -70,7 +82,7 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		if err := ctx.Err(); err != nil {
 			return total, fmt.Errorf("import: %w", err)
 		}
-		c, err := s.readChunk(lines, o)
+		c, err := s.readChunk(workspaceID, lines, o, &before)
 		if err != nil {
 			return total, fmt.Errorf("read import: %w", interrupted(err, total))
 		}
@@ -80,7 +92,19 @@ func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o
 		index.follow(ctx)
 		done = c.done
 	}
+	if o.Replace && total.Failed == 0 {
+		if err := s.deleteUnchanged(ctx, workspaceID, o.Into, before, &total); err != nil {
+			return total, fmt.Errorf("delete what an import replaces: %w", err)
+		}
+	}
 	return total, nil
+}
+
+// deleteUnchanged deletes the documents of a collection that did not change after a change.
+func (s *Service) deleteUnchanged(ctx context.Context, workspaceID, collection string, change int64, total *Imported) error {
+	deleted, err := s.deleteWhere(ctx, workspaceID, Filter{Collection: collection, Sort: ByID}, func(d *Document) bool { return d.Change <= change }, false)
+	total.Deleted = deleted.Deleted
+	return err
 }
 
 // importIndex reports to the index what an import has stored, in parts of several chunks. While a part grows, searches wait for what
@@ -136,8 +160,9 @@ func interrupted(err error, before Imported) error {
 }
 
 // readChunk reads and validates lines until a chunk is full.
-func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
+func (s *Service) readChunk(workspaceID string, lines Lines, o ImportOptions, before *int64) (chunk, error) {
 	var c chunk
+	seen := map[string]bool{} // generated IDs
 	for len(c.lines) < chunkLines && c.bytes < chunkBytes {
 		line, ok, err := lines()
 		if err != nil {
@@ -147,8 +172,16 @@ func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
 			c.done = true
 			return c, nil
 		}
-		if line.Err = s.accept(&line, o); line.Err == nil {
+		line.Err = s.accept(workspaceID, &line, o, before)
+		switch {
+		case line.Err != nil:
+		case line.repeats != nil && seen[line.ID]:
+			line.Err = ErrRepeated
+		default:
 			c.good++
+			if line.repeats != nil {
+				seen[line.ID] = true
+			}
 		}
 		c.lines = append(c.lines, line)
 		c.bytes += len(line.Fields.Title) + len(line.Fields.Text)
@@ -156,15 +189,17 @@ func (s *Service) readChunk(lines Lines, o ImportOptions) (chunk, error) {
 	return c, nil
 }
 
-// accept validates a line and generates its ID if it has none.
-func (s *Service) accept(line *Line, o ImportOptions) error {
-	switch {
-	case line.Err != nil:
+// accept validates a line and sets its ID if it has none.
+func (s *Service) accept(workspaceID string, line *Line, o ImportOptions, before *int64) error {
+	if line.Err != nil {
 		return line.Err
-	case line.ID == "" && o.RequireID:
-		return problem.Validation("id", problem.Required, "id is required in every line of a request with an Idempotency-Key.")
+	}
+	if line.Fields.Collection == "" {
+		line.Fields.Collection = cmp.Or(o.Into, DefaultCollection)
+	}
+	switch {
 	case line.ID == "":
-		line.ID = s.o.NewID()
+		line.ID, line.repeats = rowID(s.o.RowKey, workspaceID, line.Fields.Collection, line.Content), before
 	case !ValidID(line.ID):
 		return errBadID
 	}
@@ -203,6 +238,9 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	return nil
 }
 
+// repeated counts a line without an ID that is equal to one before it.
+var repeated = field.IssueCount{Field: "body", Issue: string(problem.Duplicate), Count: 1}
+
 // putLines stores and counts lines, and returns what it wrote. A line that the store refuses, because the workspace is full,
 // does not affect the others.
 func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (stored []*Document, err error) {
@@ -210,23 +248,40 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 	writes := make([]Write, 0, len(lines))
 	for i := range lines {
 		if lines[i].Err == nil {
-			writes = append(writes, Write{Document: lines[i].Fields.document(lines[i].ID, now), Put: put})
+			p := put
+			p.IfChange = lines[i].repeats
+			writes = append(writes, Write{Document: lines[i].Fields.document(lines[i].ID, now), Put: p})
 		}
 	}
 	written, err := s.o.Store.PutDocuments(ctx, workspaceID, writes)
 	if err != nil {
 		return nil, err
 	}
+	refused := map[string]error{} // by ID
 	for i := range lines {
 		counts.Received++
-		if lines[i].Err != nil {
-			counts.Fail(lines[i].Number, lines[i].Err)
+		switch err := lines[i].Err; {
+		case err == nil:
+		case err == ErrRepeated && refused[lines[i].ID] == nil: //nolint:errorlint // our own value
+			counts.Note(repeated)
 			continue
+		default:
+			if err == ErrRepeated { //nolint:errorlint // our own value
+				err = refused[lines[i].ID]
+			}
+			counts.Fail(lines[i].Number, err)
+			continue
+		}
+		for _, issue := range lines[i].Issues {
+			counts.Note(issue)
 		}
 		w := written[0]
 		switch {
+		case w.Refused == ErrRepeated: //nolint:errorlint // our own value
+			counts.Note(repeated)
 		case w.Refused != nil:
 			counts.Fail(lines[i].Number, w.Refused)
+			refused[lines[i].ID] = w.Refused
 		case w.Created:
 			counts.Created++
 			stored = append(stored, writes[0].Document)

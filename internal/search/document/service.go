@@ -37,6 +37,8 @@ type Options struct {
 	Now      func() time.Time
 	// NewID generates the ID of a document, doc_….
 	NewID func() string
+	// RowKey is the key of the IDs of lines without one. It must move with the documents.
+	RowKey []byte
 }
 
 // Service stores documents according to their rules. It is safe for concurrent use.

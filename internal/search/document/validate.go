@@ -25,9 +25,10 @@ const (
 	MaxTag        = 64    // characters
 	MaxMetadata   = 32    // entries
 	MaxEntry      = 1_024 // characters of a name, and of a string
+	MaxElements   = 64    // of a list in metadata
 )
 
-var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry}
+var rules = field.Rules{MaxTags: MaxTags, MaxTag: MaxTag, MaxMetadata: MaxMetadata, MaxEntry: MaxEntry, MaxElements: MaxElements}
 
 // Fields contains what a client writes of a document.
 type Fields struct {
@@ -36,7 +37,7 @@ type Fields struct {
 	Text       string
 	URL        string
 	Tags       []string
-	Metadata   map[string]any // string, float64 or bool
+	Metadata   map[string]any // string, float64, bool, or a list ([]any) of these
 	Language   string         // empty: none
 }
 

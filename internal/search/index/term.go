@@ -30,6 +30,13 @@ func Tag(tag string) string { return string(rune(tagKind)) + tag }
 // Text returns the term of a text in metadata.
 func Text(name, value string) string { return nameOf(valueKind, name) + "t" + value }
 
+// Twice is a text in a list in metadata that also has a number or a truth value which the text equals. A facet that counts both
+// counts the document twice.
+type Twice string
+
+// TwiceTerm returns the term of a Twice.
+func TwiceTerm(name, value string) string { return nameOf(valueKind, name) + "a" + value }
+
 // Bool returns the term of a truth value in metadata.
 func Bool(name string, value bool) string {
 	if value {
@@ -99,16 +106,20 @@ func Entries(name string) []Range {
 	return []Range{prefixed(nameOf(valueKind, name)), prefixed(nameOf(numberKind, name))}
 }
 
-// Value returns what a term of a collection, tag or metadata entry stands for: a string, a bool or a float64.
+// Value returns what a term of a collection, tag or metadata entry stands for: a string, a bool, a float64 or a Twice.
 func Value(term string) any {
 	switch kind(term[0]) {
 	case valueKind:
 		n := valueSize(term)
 		value, of := term[len(term)-n:], term[len(term)-n-1]
-		if of == 'b' {
+		switch of {
+		case 'b':
 			return value == "true"
+		case 'a':
+			return Twice(value)
+		default:
+			return value
 		}
-		return value
 	case numberKind:
 		bits := binary.BigEndian.Uint64([]byte(term[len(term)-8:]))
 		if bits>>63 == 1 {

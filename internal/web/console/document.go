@@ -99,7 +99,7 @@ func documentPath(id string) string { return "/console/documents/" + url.PathEsc
 
 // importData is what the import shows.
 type importData struct {
-	Result  *client.Import // nil before an import
+	Result  *client.DocumentImport // nil before an import
 	Message string
 }
 

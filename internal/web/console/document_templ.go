@@ -1207,7 +1207,7 @@ func importResult(data importData) templ.Component {
 	})
 }
 
-func failedClass(r *client.Import) string {
+func failedClass(r *client.DocumentImport) string {
 	if r.Failed > 0 {
 		return "card-bad"
 	}

@@ -23,6 +23,7 @@ type input struct {
 	items        wire.Items // reads its list of Loose items; can be nil
 	streamIndex  []int
 	arrayIndex   []int // Array is set if the stream is a JSON array; nil if it cannot be
+	tableIndex   []int // Table is set if the stream is a CSV; nil if it cannot be
 	rawIndex     []int
 	media        string
 	patch        bool // a merge patch: its own media type is also accepted
@@ -67,6 +68,8 @@ func compileInput(op *Operation, t reflect.Type, prototype reflect.Value) *input
 			d.streamIndex = f.Index
 		case f.Name == "Array" && f.Type.Kind() == reflect.Bool && op.Class == Stream:
 			d.arrayIndex = f.Index
+		case f.Name == "Table" && f.Type.Kind() == reflect.Bool && op.Class == Stream:
+			d.tableIndex = f.Index
 		case f.Name == "Raw" && f.Type == reflect.TypeFor[[]byte]():
 			d.rawIndex = f.Index
 		default:

@@ -120,7 +120,7 @@ func (d *input) accept(r *http.Request) (media string, err error) {
 	case d.patch && media == mediaMergePatch, d.media == MediaLines && slices.Contains(linesAliases, media):
 		media = d.media
 	}
-	known := media == d.media || d.arrayIndex != nil && media == mediaJSON
+	known := media == d.media || d.arrayIndex != nil && media == mediaJSON || d.tableIndex != nil && media == MediaCSV
 	if charset := params["charset"]; err != nil || !known || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return "", unsupportedMedia(fmt.Sprintf("The body must be %s in UTF-8, not %q.", d.accepted(), printable(types[0])))
 	}
@@ -129,10 +129,14 @@ func (d *input) accept(r *http.Request) (media string, err error) {
 
 // accepted names the media types of the body.
 func (d *input) accepted() string {
-	if d.arrayIndex != nil {
-		return d.media + " or " + mediaJSON
+	accepted := d.media
+	if d.tableIndex != nil {
+		accepted += ", " + MediaCSV
 	}
-	return d.media
+	if d.arrayIndex != nil {
+		accepted += " or " + mediaJSON
+	}
+	return accepted
 }
 
 func (d *input) bindStream(r *http.Request, in reflect.Value) error {
@@ -141,6 +145,9 @@ func (d *input) bindStream(r *http.Request, in reflect.Value) error {
 		return err
 	}
 	limit := d.limit
+	if media == MediaCSV && d.tableIndex != nil {
+		in.FieldByIndex(d.tableIndex).SetBool(true)
+	}
 	if media == mediaJSON && d.arrayIndex != nil {
 		in.FieldByIndex(d.arrayIndex).SetBool(true)
 		limit = Batch.MaxBody() // its reader needs the whole array

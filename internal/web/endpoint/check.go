@@ -96,7 +96,7 @@ func (s *shape) checkMap(v reflect.Value, sent *outline) *fault {
 	if f := s.rules.checkProperties(v.Len()); f != nil {
 		return f
 	}
-	if item := s.item.shape.kind; item == scalarKind || item == anyKind {
+	if item := s.item.shape.kind; item == scalarKind || item == valueKind || item == anyKind {
 		return nil // the decoder has checked them
 	}
 	for _, key := range v.MapKeys() {

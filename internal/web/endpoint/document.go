@@ -330,6 +330,9 @@ func (d *document) describeRequest(op *Operation, h *huma.Operation) {
 			h.RequestBody.Content[alias] = h.RequestBody.Content[in.media]
 		}
 	}
+	if in.tableIndex != nil {
+		h.RequestBody.Content[MediaCSV] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: op.Table}
+	}
 	if in.arrayIndex != nil {
 		array := &huma.MediaType{Schema: &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object"}}}
 		if len(op.Lines) > 0 {

@@ -86,7 +86,7 @@
 // Parameters are string, bool, int, int64, float64, named types of these, wire.Time, IfMatch, slices of them
 // (query only) and pointers to them where absent must differ from zero. Stream operations have `Stream io.Reader` in
 // place of Body and say its type in Operation.Media. With a field `Array bool` they also accept a JSON array, and Array is
-// then true.
+// then true. With a field `Table bool` they also accept a CSV, and Table is then true.
 //
 // Constraint tags hold in the binder and in the document alike; on a slice those of strings and numbers hold for each
 // item:
@@ -152,6 +152,7 @@ type Operation struct {
 	MaxBody int64    // largest body in bytes; 0: that of Class
 	Media   string   // media type of the request body; empty: JSON
 	Lines   []string // example of a request body in lines: one JSON object each
+	Table   string   // the same as a CSV
 	Status  int      // required: status of success, such as 200, 201 or 204
 	Errors  []string // error codes beside those that every operation can return
 

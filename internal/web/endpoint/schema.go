@@ -173,8 +173,11 @@ func (c *schemas) refined(schema *huma.Schema, m *member) *huma.Schema {
 	case listKind, sequenceKind:
 		schema.Items = c.refined(schema.Items, s.item)
 	case mapKind:
-		if s.item.shape.kind == scalarKind {
+		if kind := s.item.shape.kind; kind == scalarKind || kind == valueKind {
 			scalar := []*huma.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}
+			if kind == valueKind {
+				scalar = append(slices.Clone(scalar), &huma.Schema{Type: "array", Items: &huma.Schema{AnyOf: scalar}})
+			}
 			if s.item.nullable {
 				scalar = append(scalar, &huma.Schema{Type: "null"})
 			}

@@ -20,6 +20,7 @@ const (
 	timeKind   // wire.Time
 	textKind   // another encoding.TextUnmarshaler
 	scalarKind // a value of wire.Metadata: string, number or boolean
+	valueKind  // a value of wire.MetadataLists: that, or a list of it
 	anyKind    // wire.Value, any, Loose, Outcome
 	listKind
 	mapKind
@@ -85,6 +86,8 @@ var (
 	valueType      = reflect.TypeFor[wire.Value]()
 	metadataType   = reflect.TypeFor[wire.Metadata]()
 	metadataChange = reflect.TypeFor[wire.MetadataChange]()
+	listsType      = reflect.TypeFor[wire.MetadataLists]()
+	listsChange    = reflect.TypeFor[wire.MetadataListsChange]()
 	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
 	textWriterType = reflect.TypeFor[encoding.TextMarshaler]()
 	scalarType     = reflect.TypeFor[any]()
@@ -103,6 +106,10 @@ func (c *shapes) of(t reflect.Type) *shape {
 	case t == metadataType, t == metadataChange:
 		s.kind = mapKind
 		s.item = &member{shape: &shape{kind: scalarKind, typ: scalarType}, nullable: c.side == asked}
+		return s
+	case t == listsType, t == listsChange:
+		s.kind = mapKind
+		s.item = &member{shape: &shape{kind: valueKind, typ: scalarType}, nullable: c.side == asked}
 		return s
 	case reflect.PointerTo(t).Implements(looseType):
 		s.kind, s.loose = anyKind, looseOf(t).of()

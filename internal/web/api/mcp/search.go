@@ -37,11 +37,11 @@ type foundItem struct {
 
 // fetched is what fetch returns.
 type fetched struct {
-	ID       string        `json:"id"`
-	Title    string        `json:"title"`
-	Text     string        `json:"text"`
-	URL      string        `json:"url"`
-	Metadata wire.Metadata `json:"metadata"`
+	ID       string             `json:"id"`
+	Title    string             `json:"title"`
+	Text     string             `json:"text"`
+	URL      string             `json:"url"`
+	Metadata wire.MetadataLists `json:"metadata"`
 }
 
 // search finds documents and, for a key that is bound to a person, memories. Their scores cannot be compared, so the two
@@ -155,16 +155,16 @@ func (s *server) fetchMemory(c *call, name string) (wire.Value, error) {
 	if err := c.get("getMemory", name, &m); err != nil {
 		return nil, err
 	}
-	return wire.Encode(fetched{ID: m.ID, Title: m.title(), Text: m.Text, URL: s.memoryURL(c, m.ID), Metadata: m.Metadata})
+	return wire.Encode(fetched{ID: m.ID, Title: m.title(), Text: m.Text, URL: s.memoryURL(c, m.ID), Metadata: wire.MetadataLists(m.Metadata)})
 }
 
 func (s *server) fetchDocument(c *call, name string) (wire.Value, error) {
 	var d struct {
-		ID       string        `json:"id"`
-		Title    string        `json:"title"`
-		Text     string        `json:"text"`
-		URL      *string       `json:"url"`
-		Metadata wire.Metadata `json:"metadata"`
+		ID       string             `json:"id"`
+		Title    string             `json:"title"`
+		Text     string             `json:"text"`
+		URL      *string            `json:"url"`
+		Metadata wire.MetadataLists `json:"metadata"`
 	}
 	if err := c.get("getDocument", name, &d); err != nil {
 		if p, ok := problem.As(err); ok && p.Kind == problem.NotFound {

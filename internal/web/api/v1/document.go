@@ -108,13 +108,13 @@ func documentOperation(id, method, path, summary string, scope auth.Scopes) endp
 
 // documentFields are the fields of a document that a client writes.
 type documentFields struct {
-	Collection *string       `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
-	Title      string        `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
-	Text       string        `json:"text" required:"false" maxBytes:"262144" doc:"The text that search finds and shows in snippets. At least one of title and text must not be blank." example:"We are open from nine to five."`
-	URL        *string       `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
-	Tags       []string      `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select documents by, in lists and searches. Repeated ones are stored once."`
-	Metadata   wire.Metadata `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers or booleans."`
-	Language   *string       `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. Without one, it is that of the collection's settings, or else that of the document's own words." example:"en"`
+	Collection *string            `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. The default is the collection named default." example:"handbook"`
+	Title      string             `json:"title" required:"false" maxLength:"1024" doc:"The title. At least one of title and text must not be blank." example:"Opening hours"`
+	Text       string             `json:"text" required:"false" maxBytes:"262144" doc:"The text that search finds and shows in snippets. At least one of title and text must not be blank." example:"We are open from nine to five."`
+	URL        *string            `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original."`
+	Tags       []string           `json:"tags" required:"false" maxItems:"32" minLength:"1" maxLength:"64" doc:"Words to select documents by, in lists and searches. Repeated ones are stored once."`
+	Metadata   wire.MetadataLists `json:"metadata" required:"false" maxProperties:"32" doc:"Named values: strings of at most 1,024 characters, numbers, booleans, or arrays of at most 64 of these."`
+	Language   *string            `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. Without one, it is that of the collection's settings, or else that of the document's own words." example:"en"`
 }
 
 func (f *documentFields) fields() document.Fields {
@@ -143,13 +143,11 @@ func (id *documentID) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	whole, fraction, _ := strings.Cut(string(number), ".")
-	if strings.Trim(fraction, "0") != "" || strings.ContainsAny(whole, "eE") {
+	digits, ok := wire.IntegerText(string(number))
+	if !ok {
 		return &json.SemanticError{JSONPointer: dec.StackPointer(), JSONKind: '0', Err: errors.New("no integer")}
 	}
-	if *id = documentID(whole); whole == "-0" {
-		*id = "0"
-	}
+	*id = documentID(digits)
 	return nil
 }
 
@@ -182,13 +180,13 @@ type changeDocument struct {
 	ID      string           `path:"id" doc:"The ID of the document."`
 	IfMatch endpoint.IfMatch `header:"If-Match"`
 	Body    struct {
-		Collection wire.Optional[string]              `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. null stands for the collection named default."`
-		Title      wire.Optional[string]              `json:"title" maxLength:"1024" doc:"The title of the document. null removes it. At least one of title and text must not be blank."`
-		Text       wire.Optional[string]              `json:"text" maxBytes:"262144" doc:"The text of the document. null removes it. At least one of title and text must not be blank."`
-		URL        wire.Optional[string]              `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original. null removes it."`
-		Tags       wire.Optional[[]string]            `json:"tags" maxItems:"32" minLength:"1" maxLength:"64" doc:"The new tags, which replace all old ones. null removes all of them."`
-		Metadata   wire.Optional[wire.MetadataChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
-		Language   wire.Optional[string]              `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. null removes it."`
+		Collection wire.Optional[string]                   `json:"collection" minLength:"1" maxLength:"128" doc:"The collection that the document belongs to. null stands for the collection named default."`
+		Title      wire.Optional[string]                   `json:"title" maxLength:"1024" doc:"The title of the document. null removes it. At least one of title and text must not be blank."`
+		Text       wire.Optional[string]                   `json:"text" maxBytes:"262144" doc:"The text of the document. null removes it. At least one of title and text must not be blank."`
+		URL        wire.Optional[string]                   `json:"url" format:"uri" maxLength:"2048" doc:"The http or https URL of the original. null removes it."`
+		Tags       wire.Optional[[]string]                 `json:"tags" maxItems:"32" minLength:"1" maxLength:"64" doc:"The new tags, which replace all old ones. null removes all of them."`
+		Metadata   wire.Optional[wire.MetadataListsChange] `json:"metadata" maxProperties:"64" doc:"The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries."`
+		Language   wire.Optional[string]                   `json:"language" minLength:"1" doc:"The language of the document, as a code that GET /api/v1/languages lists. null removes it."`
 	}
 }
 
@@ -213,17 +211,17 @@ func replacement[T any](o *wire.Optional[T]) *T {
 }
 
 type documentView struct {
-	ID         string        `json:"id" doc:"The ID of the document, which is unique in its workspace." example:"opening-hours"`
-	Collection string        `json:"collection" doc:"The collection that the document belongs to."`
-	Title      string        `json:"title" doc:"The title of the document. It is empty if the document has none."`
-	Text       string        `json:"text" doc:"The text of the document as it was stored. It is empty if the document has none."`
-	URL        *string       `json:"url" doc:"The URL of the original. It is null if none was stored."`
-	Tags       []string      `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
-	Metadata   wire.Metadata `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
-	Language   *string       `json:"language" doc:"The language of the document, as it was stored. It is null if none was." example:"en"`
-	CreatedAt  wire.Time     `json:"createdAt"`
-	UpdatedAt  wire.Time     `json:"updatedAt"`
-	Revision   int64         `json:"revision"`
+	ID         string             `json:"id" doc:"The ID of the document, which is unique in its workspace." example:"opening-hours"`
+	Collection string             `json:"collection" doc:"The collection that the document belongs to."`
+	Title      string             `json:"title" doc:"The title of the document. It is empty if the document has none."`
+	Text       string             `json:"text" doc:"The text of the document as it was stored. It is empty if the document has none."`
+	URL        *string            `json:"url" doc:"The URL of the original. It is null if none was stored."`
+	Tags       []string           `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
+	Metadata   wire.MetadataLists `json:"metadata" doc:"The metadata of the document: strings, numbers, booleans or arrays of these by name."`
+	Language   *string            `json:"language" doc:"The language of the document, as it was stored. It is null if none was." example:"en"`
+	CreatedAt  wire.Time          `json:"createdAt"`
+	UpdatedAt  wire.Time          `json:"updatedAt"`
+	Revision   int64              `json:"revision"`
 }
 
 type oneDocument struct {

@@ -13,10 +13,15 @@ import (
 	"keepsake/internal/web/endpoint"
 )
 
+func plainly() readLine {
+	decoder := endpoint.NewDecoder[newDocument]()
+	return func(number int, text []byte) document.Line { return documentLine(decoder, number, text) }
+}
+
 func allLines(t *testing.T, body io.Reader) []document.Line {
 	t.Helper()
 	var all []document.Line
-	for next := documentLines(body, endpoint.NewDecoder[newDocument]()); ; {
+	for next := documentLines(body, plainly()); ; {
 		line, ok, err := next()
 		if err != nil {
 			t.Fatalf("after %d lines: %v", len(all), err)
@@ -76,7 +81,7 @@ func TestABrokenBodyIsNotALine(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	next := documentLines(io.MultiReader(strings.NewReader("{\"text\":\"x\"}\n{\"text\":\"y"), iotest.ErrReader(broken)),
-		endpoint.NewDecoder[newDocument]())
+		plainly())
 	if _, ok, err := next(); !ok || err != nil {
 		t.Fatalf("the first line: %v, %v", ok, err)
 	}

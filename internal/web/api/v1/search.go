@@ -213,17 +213,17 @@ type searchView struct {
 }
 
 type searchResult struct {
-	ID         string            `json:"id" doc:"The ID of the document."`
-	Collection string            `json:"collection" doc:"The collection that the document belongs to."`
-	Title      string            `json:"title" doc:"The title of the document. It is empty if the document has none."`
-	Snippet    string            `json:"snippet" doc:"The plain text around the best match."`
-	Highlights []searchHighlight `json:"highlights" doc:"The places of words of the query in snippet and title. The list is empty if highlight is false."`
-	Passages   []searchPassage   `json:"passages" doc:"The parts of the document's text that match best, best first. They do not overlap. If only the title matches, the passage is the beginning of the text. The list is empty if passages is 0."`
-	Score      float64           `json:"score" doc:"The score of the match. It is higher for better matches, and comparable only within one response."`
-	URL        *string           `json:"url" doc:"The URL of the original. It is null if none was stored."`
-	Tags       []string          `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
-	Metadata   wire.Metadata     `json:"metadata" doc:"The metadata of the document: strings, numbers or booleans by name."`
-	UpdatedAt  wire.Time         `json:"updatedAt"`
+	ID         string             `json:"id" doc:"The ID of the document."`
+	Collection string             `json:"collection" doc:"The collection that the document belongs to."`
+	Title      string             `json:"title" doc:"The title of the document. It is empty if the document has none."`
+	Snippet    string             `json:"snippet" doc:"The plain text around the best match."`
+	Highlights []searchHighlight  `json:"highlights" doc:"The places of words of the query in snippet and title. The list is empty if highlight is false."`
+	Passages   []searchPassage    `json:"passages" doc:"The parts of the document's text that match best, best first. They do not overlap. If only the title matches, the passage is the beginning of the text. The list is empty if passages is 0."`
+	Score      float64            `json:"score" doc:"The score of the match. It is higher for better matches, and comparable only within one response."`
+	URL        *string            `json:"url" doc:"The URL of the original. It is null if none was stored."`
+	Tags       []string           `json:"tags" doc:"The tags of the document, in the order in which they were sent."`
+	Metadata   wire.MetadataLists `json:"metadata" doc:"The metadata of the document: strings, numbers, booleans or arrays of these by name."`
+	UpdatedAt  wire.Time          `json:"updatedAt"`
 }
 
 type searchHighlight struct {

@@ -1,6 +1,7 @@
 package v1test
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -128,7 +129,11 @@ func TestParametersOfASearch(t *testing.T) {
 func TestCursorsLeadThroughAllResults(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.load(t, strings.Repeat("{\"text\":\"stone\"}\n", 25)).is(200)
+	var lines strings.Builder
+	for i := range 25 {
+		fmt.Fprintf(&lines, "{\"id\":\"d%d\",\"text\":\"stone\"}\n", i)
+	}
+	c.load(t, lines.String()).is(200)
 	first := c.search(t, "q=stone&limit=10").is(200)
 	cursor := url.QueryEscape(first.text("nextCursor"))
 	second := c.search(t, "q=stone&limit=20&cursor="+cursor).is(200)
