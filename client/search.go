@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Query is a search. Only Q is required: bare words, "quoted phrases" that must occur, -excluded words.
+// Query is a search. Only Q is required: bare words, "quoted phrases" that must occur, -excluded words, or * alone for everything.
 type Query struct {
 	Q          string   `json:"q"`
 	Limit      *int     `json:"limit,omitempty"` // 1–100, 10 when nil
 	Cursor     string   `json:"cursor,omitempty"`
 	Collection string   `json:"collection,omitempty"`
-	Tags       []string `json:"tag,omitempty"`    // all must match
-	Filters    []string `json:"filter,omitempty"` // metadata, as name:op:value with eq, ne, lt, lte, gt or gte; all must match
-	Fuzzy      string   `json:"fuzzy,omitempty"`  // auto, which repairs misspelled words, or off; auto when empty
-	Facets     []string `json:"facets,omitempty"` // collection, tag, or names of metadata entries
-	Prefix     bool     `json:"prefix,omitempty"`
+	Tags       []string `json:"tag,omitempty"`       // all must match
+	Filters    []string `json:"filter,omitempty"`    // metadata, as name:op:value with eq, ne, lt, lte, gt or gte; all must match
+	Fuzzy      string   `json:"fuzzy,omitempty"`     // auto, which repairs misspelled words, or off; auto when empty
+	Facets     []string `json:"facets,omitempty"`    // collection, tag, or names of metadata entries
+	Prefix     string   `json:"prefix,omitempty"`    // true, false, or auto: whether the last word can be unfinished; auto when empty
 	Highlight  *bool    `json:"highlight,omitempty"` // true when nil
 	Passages   int      `json:"passages,omitempty"`  // 0–5: how many passages of each text the results contain at most
 	Sort       string   `json:"sort,omitempty"`      // relevance, updatedAt, -updatedAt

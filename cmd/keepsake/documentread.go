@@ -110,7 +110,7 @@ func documentsSearchCommand(st *stage) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "search QUERY", Short: "Search documents", Args: oneArgument,
 		Long: "Finds the documents with the words of the query, best first. \"Quoted words\" must be together, and -excluded words must\n" +
-			"not occur. A query that begins with - comes after --, behind the flags.",
+			"not occur. '*' alone finds all. A query that begins with - comes after --, behind the flags.",
 		Example: "  keepsake documents search 'bleed the radiators' --collection handbook",
 	}
 	t := targetFlags(st, cmd)
@@ -119,7 +119,8 @@ func documentsSearchCommand(st *stage) *cobra.Command {
 	flags.StringArrayVar(&q.Tags, "tag", nil, "only documents with this `TAG` (repeatable)")
 	flags.StringArrayVar(&q.Filters, "filter", nil, filterHelp)
 	flags.StringVar(&q.Sort, "sort", "", "`ORDER`: relevance (the default), updatedAt or -updatedAt")
-	flags.BoolVar(&q.Prefix, "prefix", false, "the last word can be unfinished")
+	flags.StringVar(&q.Prefix, "prefix", "", "`WHETHER` the last word can be unfinished: auto (the default: if no document has it), true or false")
+	flags.Lookup("prefix").NoOptDefVal = "true"
 	flags.IntVar(&q.Passages, "passages", 0, "number of passages of each text, up to 5, in place of a snippet")
 	flags.IntVar(&limit, "limit", 10, "number of results, up to 100")
 	jsonFlag(cmd, &asJSON)

@@ -24,7 +24,7 @@ func (b *bundle) houses(n int, name string) {
 // found is how many documents of a collection have a word.
 func (b *bundle) found(name, q string) int64 {
 	b.t.Helper()
-	return b.find(search.Request{Query: q, Collection: name}).Total
+	return b.find(search.Request{Query: q, Collection: name, Prefix: search.PrefixFalse}).Total
 }
 
 func TestTheLanguageOfACollectionIsThatOfItsDocuments(t *testing.T) {

@@ -113,7 +113,7 @@ func writeInSomeOrder(t *testing.T, r *rapid.T, b *bundle, workspaceID string, f
 func drawRequest(r *rapid.T) search.Request {
 	q := search.Request{
 		Limit:      rapid.IntRange(1, 10).Draw(r, "limit"),
-		Prefix:     rapid.Bool().Draw(r, "prefix"),
+		Prefix:     rapid.SampledFrom([]search.Prefix{"", search.PrefixAuto, search.PrefixTrue, search.PrefixFalse}).Draw(r, "prefix"),
 		Collection: rapid.SampledFrom([]string{"", "", "default", "notes"}).Draw(r, "of collection"),
 		Tags:       rapid.SampledFrom([][]string{nil, nil, {"x"}, {"y", "x"}}).Draw(r, "of tags"),
 		Sort:       rapid.SampledFrom([]search.Sort{"", "", search.NewestFirst, search.OldestFirst}).Draw(r, "sort"),

@@ -44,11 +44,13 @@ func ask(ctx context.Context, t *testing.T, s *index.Snapshot, r Request) (*inde
 	if r.Limit == 0 {
 		r.Limit = 100
 	}
-	q := parse(text.NewAnalyzer(), r.Query, r.Prefix)
+	a := text.NewAnalyzer()
+	l := &lookup{analyzer: a, query: parse(a, r.Query), request: &r}
 	var shares *fairshare.Scheduler
 	task := shares.Start(ctx, "wsp_one")
 	defer task.End()
-	return find(task, s, q, &r, nil)
+	found, err := l.find(task, s)
+	return found, l.repair, err
 }
 
 func idsOfHits(found *index.Found) []string {

@@ -62,16 +62,23 @@ func (h *history) settle() {
 	}
 }
 
-func (h *history) ask(r Request, from *cursor) (*index.Found, repair) {
+// ask returns what is found, and the cursor of the page after it.
+func (h *history) ask(r Request, from *cursor) (*index.Found, *cursor) {
 	h.t.Helper()
 	s := h.index.Snapshot()
 	defer s.Release()
-	q := parse(text.NewAnalyzer(), r.Query, r.Prefix)
-	found, repaired, err := find(nil, s, q, &r, from)
+	a := text.NewAnalyzer()
+	l := &lookup{analyzer: a, query: parse(a, r.Query), request: &r, from: from}
+	found, err := l.find(nil, s)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return found, repaired
+	var last index.Place
+	if n := min(len(found.Hits), r.Limit); n > 0 {
+		last = found.Hits[n-1].Place
+	}
+	next := l.next(found, last)
+	return found, &next
 }
 
 // The same documents are found in the same order with the same scores, however they were written: at once, one by one, over
@@ -120,7 +127,7 @@ func TestHistoryDoesNotChangeResults(t *testing.T) {
 			}
 		}
 		for range 10 {
-			q := Request{Query: words(5), Limit: 1 + r.IntN(20), Repair: r.IntN(2) == 0, Prefix: r.IntN(4) == 0, Facets: []string{"collection", "n"}}
+			q := Request{Query: words(5), Limit: 1 + r.IntN(20), Repair: r.IntN(2) == 0, Prefix: []Prefix{PrefixAuto, PrefixTrue, PrefixFalse}[r.IntN(3)], Facets: []string{"collection", "n"}}
 			if r.IntN(3) == 0 {
 				q.Query = `"` + words(2) + `" ` + q.Query
 			}
@@ -155,7 +162,7 @@ func TestDeepPagesStayUnderWrites(t *testing.T) {
 	var from *cursor
 	var last float64
 	for page := 0; ; page++ {
-		found, repaired := h.ask(r, from)
+		found, next := h.ask(r, from)
 		hits := found.Hits[:min(len(found.Hits), r.Limit)]
 		for _, hit := range hits {
 			if seen[hit.ID]++; from != nil && hit.Score > last {
@@ -166,7 +173,7 @@ func TestDeepPagesStayUnderWrites(t *testing.T) {
 		if len(found.Hits) <= r.Limit {
 			break
 		}
-		from = &cursor{Place: hits[len(hits)-1].Place, Statistics: found.Statistics, Repair: repaired.keep()}
+		from = next
 		var more []document.Change
 		for i := range 40 {
 			more = append(more, document.Change{ID: fmt.Sprintf("new%d-%d", page, i), Document: &document.Document{Text: "pebble pebble dust"}})
@@ -276,11 +283,14 @@ func FuzzSearch(f *testing.F) {
 		if checkQuery(q) != nil {
 			return
 		}
-		parsed := parse(a, q, prefix)
 		s := x.Snapshot()
 		defer s.Release()
-		r := Request{Query: q, Repair: repair, Prefix: prefix, Limit: 10, Sort: ByRelevance}
-		found, repaired, err := find(nil, s, parsed, &r, nil)
+		r := Request{Query: q, Repair: repair, Prefix: PrefixAuto, Limit: 10, Sort: ByRelevance}
+		if prefix {
+			r.Prefix = PrefixTrue
+		}
+		l := &lookup{analyzer: a, query: parse(a, q), request: &r}
+		found, err := l.find(nil, s)
 		if err != nil {
 			t.Fatalf("%q: %v", q, err)
 		}
@@ -291,8 +301,8 @@ func FuzzSearch(f *testing.F) {
 			}
 			seen[hit.ID] = true
 		}
-		if found.Total != int64(len(found.Hits)) || !utf8.ValidString(repaired.suggestion) {
-			t.Fatalf("%q: %d found, %d hits, suggestion %q", q, found.Total, len(found.Hits), repaired.suggestion)
+		if found.Total != int64(len(found.Hits)) || !utf8.ValidString(l.repair.suggestion) {
+			t.Fatalf("%q: %d found, %d hits, suggestion %q", q, found.Total, len(found.Hits), l.repair.suggestion)
 		}
 	})
 }
@@ -337,9 +347,9 @@ func TestLongQueriesOverAllLanguagesAreFound(t *testing.T) {
 		strings.Join(words, " ")[:1_000], strings.Join(stopwords, " "), `"` + strings.Join(words[:30], " ") + `"`,
 		"the -" + strings.Join(words[:100], " -"), words[0] + " " + strings.Join(stopwords, " "),
 	} {
-		q := parse(a, q, false)
+		q := parse(a, q)
 		steps := 0
-		got, err := s.Search(planOf(q, &Request{Limit: 100}, nil), func(n int) error { steps += n; return nil })
+		got, err := s.Search(planOf(q, &Request{Limit: 100}, nil, spellingsOf(a, q)), func(n int) error { steps += n; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

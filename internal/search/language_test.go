@@ -120,7 +120,7 @@ func TestQueriesInSeveralLanguagesFindWhatTheySay(t *testing.T) {
 			t.Errorf("%s finds %q and suggests %q, want %q and %q", c.typed, got, answer.Suggestion, c.want, c.suggestion)
 		}
 	}
-	answer := b.find(search.Request{Query: "rech", Prefix: true, Highlight: true})
+	answer := b.find(search.Request{Query: "rech", Prefix: search.PrefixTrue, Highlight: true})
 	if got := idsOf(answer); !slices.Equal(got, []string{"de"}) || len(answer.Results[0].Highlights) != 1 {
 		t.Errorf("a beginning finds %v", got)
 	}

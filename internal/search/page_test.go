@@ -137,7 +137,7 @@ func TestACursorBelongsToItsSearch(t *testing.T) {
 		"query":      other(workspace, func(r *search.Request) { r.Query = "stones" }),
 		"collection": other(workspace, func(r *search.Request) { r.Collection = "default" }),
 		"tag":        other(workspace, func(r *search.Request) { r.Tags = []string{"x"} }),
-		"prefix":     other(workspace, func(r *search.Request) { r.Prefix = true }),
+		"prefix":     other(workspace, func(r *search.Request) { r.Prefix = search.PrefixTrue }),
 		"highlight":  other(workspace, func(r *search.Request) { r.Highlight = false }),
 		"sort":       other(workspace, func(r *search.Request) { r.Sort = search.NewestFirst }),
 		"workspace":  other("wsp_two", func(*search.Request) {}),

@@ -1,13 +1,15 @@
 package search
 
 import (
+	"strings"
+
 	"keepsake/internal/base/text"
 	"keepsake/internal/search/index"
 )
 
 // planOf returns the query to the index. repaired contains words in place of those words of q that no document has.
-func planOf(q query, r *Request, repaired map[int][]index.Similar) *index.Query {
-	p := &index.Query{Filters: filtersOf(r), Limit: r.Limit + 1, Facets: facetsOf(r.Facets), Scope: scopeOf(r)}
+func planOf(q query, r *Request, repaired map[int][]index.Similar, other spelled) *index.Query {
+	p := &index.Query{Filters: filtersOf(r), Limit: r.Limit + 1, Facets: facetsOf(r.Facets), Scope: scopeOf(r), Glued: other.glued, Everything: q.all}
 	switch r.Sort {
 	case NewestFirst:
 		p.Sort = index.NewestFirst
@@ -20,6 +22,9 @@ func planOf(q query, r *Request, repaired map[int][]index.Similar) *index.Query 
 			w.Form = index.Prefix
 		}
 		w.Similar = repaired[i]
+		if len(w.Similar) == 0 && i < len(other.others) {
+			w.Others = other.others[i]
+		}
 		p.Any = append(p.Any, w)
 	}
 	for _, tokens := range q.must {
@@ -55,9 +60,9 @@ func phraseOf(tokens []text.Token) index.Phrase {
 	return p
 }
 
-// wantedOf returns what to highlight in documents of a language. weights are those of the words of q.
-func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, weights []float64) *text.Wanted {
-	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}}
+// wantedOf returns what to highlight in documents of a language.
+func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other spelled, found *index.Found) *text.Wanted {
+	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}, Together: map[string]float64{}}
 	want := func(t text.Token, weight float64) {
 		if t.Term != "" {
 			w.Terms[stemIn(l, t.Term, t.Word)] = weight
@@ -67,13 +72,13 @@ func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, weight
 		}
 	}
 	for i, t := range q.words {
-		weight := 1.0
-		if i < len(weights) {
-			weight = weights[i]
-		}
+		weight := found.Weights[i]
 		want(t, weight)
 		for _, s := range repaired[i] {
 			w.Terms[stemIn(l, s.Stem, s.Word)] = weight
+		}
+		for _, number := range found.Others[i] {
+			wantOther(w, t, other.others[i][number], weight)
 		}
 	}
 	if q.prefix {
@@ -85,6 +90,16 @@ func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, weight
 		}
 	}
 	return w
+}
+
+// wantOther adds another spelling of a word. One of several words is the word without blanks.
+func wantOther(w *text.Wanted, t text.Token, p index.Phrase, weight float64) {
+	together := t.Word
+	if len(p) == 1 {
+		together = p[0].Word.Word
+		w.Terms[stemIn(w.Language, p[0].Stem, together)] = weight
+	}
+	w.Together[strings.ReplaceAll(together, "'", "")] = weight
 }
 
 // stemIn returns the stem of a word in a language.

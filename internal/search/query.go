@@ -20,11 +20,17 @@ const (
 // query is a parsed query. A document matches if it contains every phrase of must, none of not and, if must is empty, at
 // least one of words.
 type query struct {
-	words  []text.Token   // bare words, each once
-	must   [][]text.Token // quoted, each once
-	not    [][]text.Token // excluded, each once; a word or a phrase
-	prefix bool           // the last of words is a prefix
+	words    []text.Token   // bare words, each once
+	typed    []typed        // bare words of scripts with spaces, in their order
+	must     [][]text.Token // quoted, each once
+	not      [][]text.Token // excluded, each once; a word or a phrase
+	lastBare bool           // the last of words is the last of the query
+	prefix   bool           // the last of words is a prefix
+	all      bool           // the query is *, which all documents match
 }
+
+// everything is the query that all documents match.
+const everything = "*"
 
 // spaced returns a query with blanks for U+0000, which no document contains.
 func spaced(q string) string { return strings.ReplaceAll(q, "\x00", " ") }
@@ -43,10 +49,11 @@ func checkQuery(q string) error {
 }
 
 // parse parses a query. Its syntax consists of pairs of quotation marks, and of a minus after white space and directly before
-// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored.
-func parse(a *text.Analyzer, q string, prefix bool) query {
-	var parsed query
-	lastBare := false
+// a word or a quoted phrase. Anything else separates words or is part of one. An unpaired quotation mark is ignored. A query of an
+// asterisk alone is everything.
+func parse(a *text.Analyzer, q string) query {
+	parsed := query{all: strings.TrimSpace(q) == everything}
+	apart := true
 	for q != "" {
 		r, size := utf8.DecodeRuneInString(q)
 		if unicode.IsSpace(r) {
@@ -72,11 +79,26 @@ func parse(a *text.Analyzer, q string, prefix bool) query {
 			parsed.must = addPhrase(parsed.must, firstWords(tokens))
 		default:
 			parsed.words = addWords(parsed.words, tokens)
+			parsed.typed, apart = addTyped(parsed.typed, tokens, apart)
 		}
-		lastBare = !minus && !quoted
+		parsed.lastBare = !minus && !quoted
+		apart = apart || !parsed.lastBare
 	}
-	parsed.prefix = prefix && lastBare
 	return parsed
+}
+
+// addTyped appends the words of a piece without blanks. apart reports whether the word before them is not a bare word.
+func addTyped(words []typed, tokens []text.Token, apart bool) (more []typed, apartFromNext bool) {
+	glued := false
+	for _, t := range tokens {
+		if t.Term == "" || text.Unspaced(t.Word) {
+			apart, glued = true, false
+			continue
+		}
+		words = append(words, typed{Token: t, first: apart, glued: glued})
+		apart, glued = false, true
+	}
+	return words, apart
 }
 
 // firstWords returns the words that a phrase is compared by. Its first word is always one of them.

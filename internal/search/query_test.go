@@ -29,9 +29,6 @@ func written(q query) string {
 	for _, tokens := range q.not {
 		parts = append(parts, `-"`+terms(tokens)+`"`)
 	}
-	if q.prefix {
-		parts = append(parts, "*")
-	}
 	return strings.Join(parts, " ")
 }
 
@@ -60,7 +57,7 @@ func TestParse(t *testing.T) {
 		{"-\"\" fox", "fox"},
 		{`"red fox" "Red Foxes" "fox red" -dog -"dog" -dogs`, `"red fox" "fox red" -"dog"`},
 	} {
-		parsed := parse(a, c.q, false)
+		parsed := parse(a, c.q)
 		if diff := cmp.Diff(c.want, written(parsed)); diff != "" {
 			t.Errorf("parse %s (-want +got):\n%s", c.q, diff)
 		}
@@ -73,11 +70,11 @@ func TestOnlyABareLastWordIsTypedSoFar(t *testing.T) {
 	for q, want := range map[string]bool{
 		"red fo": true, "fox red fox ": true, `fox "red"`: false, "fox -red": false, `"red" fo`: true, "!": false,
 	} {
-		if got := parse(a, q, true); got.prefix != want {
-			t.Errorf("%s: prefix %v, want %v", q, got.prefix, want)
+		if got := parse(a, q); got.lastBare != want {
+			t.Errorf("%s: %v, want %v", q, got.prefix, want)
 		}
 	}
-	if q := parse(a, "fox red fox", true); q.words[len(q.words)-1].Word != "fox" {
+	if q := parse(a, "fox red fox"); q.words[len(q.words)-1].Word != "fox" {
 		t.Errorf("the word typed last is %q", q.words[len(q.words)-1].Word)
 	}
 }
@@ -89,7 +86,7 @@ func TestALongPhraseIsComparedByItsFirstWords(t *testing.T) {
 		before, word, after string
 	}{{`"`, "a ", `"`}, {`-"`, "fox ", `"`}, {"-", "b.", "x"}, {`fox "`, "猫", `犬" dog`}, {`"1 2" "`, "n't ", `" -c`}} {
 		phrases := func(n int) [][]text.Token {
-			q := parse(a, c.before+strings.Repeat(c.word, n)+c.after, false)
+			q := parse(a, c.before+strings.Repeat(c.word, n)+c.after)
 			return append(q.must, q.not...)
 		}
 		long, longer := phrases(40), phrases(200)
@@ -102,7 +99,7 @@ func TestALongPhraseIsComparedByItsFirstWords(t *testing.T) {
 			t.Errorf("%s: what follows the first words decides, too: %s", c.word, diff)
 		}
 	}
-	if q := parse(a, strings.Repeat("a ", 512), false); len(q.words) != 1 {
+	if q := parse(a, strings.Repeat("a ", 512)); len(q.words) != 1 {
 		t.Errorf("words outside a phrase: %d", len(q.words))
 	}
 }
@@ -110,17 +107,15 @@ func TestALongPhraseIsComparedByItsFirstWords(t *testing.T) {
 // Whatever is typed, it is taken apart into words that can be searched, and taking those apart again gives no others.
 func FuzzParse(f *testing.F) {
 	for _, q := range []string{`a "b c" -d`, `-"x`, `""-"`, "黒猫 -猫", "don't -e-mail"} {
-		f.Add(q, true)
+		f.Add(q)
 	}
 	a := text.NewAnalyzer()
-	f.Fuzz(func(t *testing.T, q string, prefix bool) {
+	f.Fuzz(func(t *testing.T, q string) {
 		if !utf8.ValidString(q) {
 			return
 		}
-		parsed := parse(a, q, prefix)
-		if parsed.prefix && (!prefix || len(parsed.words) == 0) {
-			t.Fatalf("%q: no word to complete", q)
-		}
+		parsed := parse(a, q)
+		spellingsOf(a, parsed)
 		seen := map[string]bool{}
 		for _, w := range parsed.words {
 			if w.Term == "" || seen[w.Term] {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/search/index"
 )
 
@@ -64,48 +65,126 @@ const (
 	oneEdit          = 7 // letters of the longest word that is repaired with one edit; longer words with two
 	maxSimilar       = 3 // similar words of a word
 	maxRepaired      = 8 // words of a query
+
+	// A word that so few documents have can be a misspelling, if some times as many have a similar one. As many letters of it are right.
+	fewDocs     = 3
+	manyTimes   = 5
+	rightLetter = 2
 )
 
-// repairOf finds similar words for the words that no document of the collection has, or for those of the page before.
-func repairOf(s *index.Snapshot, q query, r *Request, before *cursor, step index.Step) (repair, error) {
+// repairer finds similar words.
+type repairer struct {
+	snapshot  *index.Snapshot
+	scope     string
+	languages text.LanguageSet
+	step      index.Step
+	better    map[string]string // words of the suggestion
+}
+
+// repairOf finds similar words for the words that no document of the collection has, or for those of the page before. Words that
+// few documents have are replaced in the suggestion only.
+func repairOf(s *index.Snapshot, q query, r *Request, other spelled, before *cursor, step index.Step) (repair, error) {
+	x := &repairer{snapshot: s, scope: scopeOf(r), languages: s.Languages(), step: step, better: map[string]string{}}
 	out := repair{similar: map[int][]index.Similar{}}
-	better := map[string]string{}
-	languages := s.Languages()
 	for i, t := range q.words {
-		edits := editsOf(t, languages)
-		if edits == 0 || q.prefix && i == len(q.words)-1 || len(better) == maxRepaired {
+		edits := editsOf(t, x.languages)
+		if edits == 0 || q.prefix && i == len(q.words)-1 || len(x.better) == maxRepaired {
 			continue
 		}
-		var kept []keptSimilar
-		if before != nil {
-			if kept = before.Repair[i]; kept == nil {
-				continue
-			}
-		} else if has, err := s.Has(t.Term, t.Word, scopeOf(r), step); has || err != nil {
-			if err != nil {
-				return out, err
-			}
-			continue
-		}
-		near, err := s.Near(t.Word, edits, scopeOf(r), step)
+		docs, err := s.Count(t.Term, t.Word, x.scope, step)
 		if err != nil {
 			return out, err
 		}
-		sortByCloseness(near)
-		switch {
-		case kept != nil:
-			out.similar[i] = keptOf(kept, near)
-		case len(near) > 0:
-			out.similar[i] = similarOf(near)
+		var kept []keptSimilar
+		if before != nil {
+			kept = before.Repair[i]
 		}
-		if len(near) > 0 {
-			better[t.Word] = near[0].Word
+		switch {
+		case kept == nil && docs > 0:
+			err = x.suggest(t, docs, edits)
+		case kept == nil && before != nil:
+		default:
+			out.similar[i], err = x.repair(t, edits, kept, other.others[i])
+		}
+		if err != nil {
+			return out, err
+		}
+		if len(out.similar[i]) == 0 {
+			delete(out.similar, i)
 		}
 	}
-	if len(better) > 0 {
-		out.suggestion = suggest(r.Query, better)
+	if len(x.better) > 0 {
+		out.suggestion = suggest(r.Query, x.better)
 	}
 	return out, nil
+}
+
+// repair returns similar words for a word that no document has, unless documents have another spelling of it, or those of the page
+// before.
+func (x *repairer) repair(t text.Token, edits int, kept []keptSimilar, others []index.Phrase) ([]index.Similar, error) {
+	if kept == nil {
+		if other, err := hasOther(x.snapshot, t, others, x.scope, x.step); other || err != nil {
+			return nil, err
+		}
+	}
+	near, err := x.snapshot.Near(t.Word, edits, 1, x.scope, x.step)
+	if err != nil {
+		return nil, err
+	}
+	near = withoutReal(t.Word, near)
+	sortByCloseness(near)
+	if len(near) > 0 {
+		x.better[t.Word] = near[0].Word
+	}
+	switch {
+	case kept != nil:
+		return keptOf(kept, near), nil
+	case len(near) > 0:
+		return similarOf(near), nil
+	}
+	return nil, nil
+}
+
+// hasOther reports whether a document has another spelling of a word that no document has.
+func hasOther(s *index.Snapshot, t text.Token, others []index.Phrase, scope string, step index.Step) (bool, error) {
+	if len(others) == 0 {
+		return false, nil
+	}
+	w := wordOf(t)
+	w.Others = others
+	found, err := s.Search(&index.Query{Any: []index.Word{w}, Scope: scope}, step)
+	return found != nil && found.Total > 0, err
+}
+
+// suggest puts a better word in place of one that few documents have, if it is probably misspelled.
+func (x *repairer) suggest(t text.Token, docs int64, edits int) error {
+	if docs > fewDocs || isReal(t.Word) {
+		return nil
+	}
+	near, err := x.snapshot.Near(t.Word, edits, rightLetter, x.scope, x.step)
+	if err != nil {
+		return err
+	}
+	near = slices.DeleteFunc(near, func(n index.Neighbour) bool {
+		_, stem := text.Form(n.Word)
+		return stem == t.Term || n.Docs <= docs || !isReal(n.Word) && n.Docs < manyTimes*docs
+	})
+	sortByCloseness(near)
+	if len(near) > 0 {
+		x.better[t.Word] = near[0].Word
+	}
+	return nil
+}
+
+// isReal reports whether a folded word is one of the English words that the program knows.
+func isReal(word string) bool { return vectors.Builtin().Find(word) != vectors.Word{} }
+
+// withoutReal leaves out real words in place of a real word.
+func withoutReal(word string, near []index.Neighbour) []index.Neighbour {
+	if !isReal(word) {
+		return near
+	}
+	return slices.DeleteFunc(near, func(n index.Neighbour) bool { return isReal(n.Word) })
 }
 
 // editsOf returns with how many edits a word is repaired that is searched in documents of some languages.

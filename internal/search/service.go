@@ -5,6 +5,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -28,6 +29,16 @@ const (
 	OldestFirst Sort = "updatedAt"
 )
 
+// Prefix says whether the last word of a query stands for all words that begin with it.
+type Prefix string
+
+// The values of Prefix. The last word of a query that ends with a phrase or an exclusion never does.
+const (
+	PrefixAuto  Prefix = "auto" // only if no document has it as a word
+	PrefixTrue  Prefix = "true"
+	PrefixFalse Prefix = "false"
+)
+
 // Request is a search. The zero value of a field is its default, except for Highlight.
 type Request struct {
 	Query      string
@@ -37,7 +48,7 @@ type Request struct {
 	Tags       []string              // all must match
 	Metadata   []document.Comparison // all must match
 	Repair     bool                  // words that no document has are replaced by similar ones
-	Prefix     bool                  // the last word is a prefix
+	Prefix     Prefix                // empty: PrefixAuto
 	Highlight  bool
 	Passages   int      // 0–5: how many passages of each text the results contain at most
 	Facets     []string // collection, tag, or names of metadata entries
@@ -89,6 +100,7 @@ type cursor struct {
 	Place      index.Place           `json:"p"`
 	Statistics index.Statistics      `json:"s"`
 	Repair     map[int][]keptSimilar `json:"t,omitempty"`
+	Prefix     bool                  `json:"w,omitempty"` // the last word is a prefix
 }
 
 // Search finds documents of a workspace, including everything that was written before the call. It returns problem.Invalid
@@ -99,13 +111,14 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	if err := checkQuery(r.Query); err != nil {
 		return nil, err
 	}
-	q := parse(s.indexer.analyzer, r.Query, r.Prefix)
+	q := parse(s.indexer.analyzer, r.Query)
 	if r.Limit == 0 {
 		r.Limit = 10
 	}
 	if r.Sort == "" {
 		r.Sort = ByRelevance
 	}
+	r.Prefix = cmp.Or(r.Prefix, PrefixAuto)
 	scope := r.scope(workspaceID)
 	var from *cursor
 	if r.Cursor != "" {
@@ -120,20 +133,21 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
 	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, _ *settings) error {
-		found, repaired, err := find(task, snapshot, q, &r, from)
+		look := &lookup{analyzer: s.indexer.analyzer, query: q, request: &r, from: from}
+		found, err := look.find(task, snapshot)
 		if err != nil {
 			return err
 		}
 		hits = found.Hits
-		answer.Total, answer.Suggestion = found.Total, repaired.suggestion
+		answer.Total, answer.Suggestion = found.Total, look.repair.suggestion
 		answer.Facets = facetValues(r.Facets, found.Facets)
 		if len(hits) > r.Limit {
 			hits = hits[:r.Limit]
-			answer.NextCursor = s.cursors.Seal(scope, cursor{hits[r.Limit-1].Place, found.Statistics, repaired.keep()})
+			answer.NextCursor = s.cursors.Seal(scope, look.next(found, hits[r.Limit-1].Place))
 		}
 		for _, h := range hits {
 			if l := h.Language; wanted[l] == nil {
-				wanted[l] = wantedOf(l, q, repaired.similar, found.Weights)
+				wanted[l] = look.wanted(l, found)
 			}
 		}
 		return nil
@@ -151,7 +165,7 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 // scope identifies the search that a cursor belongs to: everything but limit.
 func (r *Request) scope(workspaceID string) string {
 	parts := []string{
-		r.Query, r.Collection, strconv.FormatBool(r.Prefix), strconv.FormatBool(r.Highlight), strconv.FormatBool(r.Repair),
+		r.Query, r.Collection, string(r.Prefix), strconv.FormatBool(r.Highlight), strconv.FormatBool(r.Repair),
 		string(r.Sort), strconv.Itoa(r.Passages), strconv.Itoa(len(r.Tags)), strconv.Itoa(len(r.Metadata)),
 	}
 	parts = append(parts, r.Tags...)
@@ -161,23 +175,70 @@ func (r *Request) scope(workspaceID string) string {
 	return page.Scope(workspaceID, "search", append(parts, r.Facets...)...)
 }
 
+// lookup is a query and what was found out about its words.
+type lookup struct {
+	analyzer *text.Analyzer
+	query    query
+	request  *Request
+	from     *cursor // nil: the first page
+
+	spelled spelled
+	repair  repair
+}
+
 // find reads the index. It returns up to one more hit than the limit, which means that there is a next page.
-func find(task *fairshare.Task, snapshot *index.Snapshot, q query, r *Request, from *cursor) (*index.Found, repair, error) {
+func (l *lookup) find(task *fairshare.Task, snapshot *index.Snapshot) (*index.Found, error) {
 	const ofStep = 16 // steps of the index that take about as long as one of a task
 	step := func(n int) error { return task.Step(1 + n/ofStep) }
-	var repaired repair
 	var err error
-	if r.Repair {
-		if repaired, err = repairOf(snapshot, q, r, from, step); err != nil {
-			return nil, repaired, err
+	l.spelled = spellingsOf(l.analyzer, l.query)
+	if l.query.prefix, err = l.endsOpen(snapshot, step); err != nil {
+		return nil, err
+	}
+	if l.request.Repair {
+		if l.repair, err = repairOf(snapshot, l.query, l.request, l.spelled, l.from, step); err != nil {
+			return nil, err
 		}
 	}
-	p := planOf(q, r, repaired.similar)
-	if from != nil {
-		p.After, p.Statistics = &from.Place, &from.Statistics
+	p := planOf(l.query, l.request, l.repair.similar, l.spelled)
+	if l.from != nil {
+		p.After, p.Statistics = &l.from.Place, &l.from.Statistics
 	}
-	found, err := snapshot.Search(p, step)
-	return found, repaired, err
+	return snapshot.Search(p, step)
+}
+
+// endsOpen reports whether the last word stands for all words that begin with it.
+func (l *lookup) endsOpen(s *index.Snapshot, step index.Step) (bool, error) {
+	switch {
+	case !l.query.lastBare || len(l.query.words) == 0 || l.request.Prefix == PrefixFalse:
+		return false, nil
+	case l.request.Prefix == PrefixTrue:
+		return true, nil
+	case l.from != nil:
+		return l.from.Prefix, nil
+	}
+	n := len(l.query.words) - 1
+	last, scope := l.query.words[n], scopeOf(l.request)
+	if text.Unspaced(last.Word) {
+		return false, nil // a single character is found inside words anyway
+	}
+	if docs, err := s.Count(last.Term, last.Word, scope, step); docs > 0 || err != nil {
+		return false, err
+	}
+	if other, err := hasOther(s, last, l.spelled.others[n], scope, step); other || err != nil {
+		return false, err
+	}
+	return s.Begins(last.Word, scope, step)
+}
+
+// next returns the cursor of the page after a place.
+func (l *lookup) next(found *index.Found, after index.Place) cursor {
+	return cursor{Place: after, Statistics: found.Statistics, Repair: l.repair.keep(), Prefix: l.query.prefix}
+}
+
+// wanted returns what to highlight in documents of a language.
+func (l *lookup) wanted(of text.Language, found *index.Found) *text.Wanted {
+	return wantedOf(of, l.query, l.repair.similar, l.spelled, found)
 }
 
 // The lengths of a snippet and of a passage, in code points.

@@ -125,14 +125,14 @@ func TestPrefixCompletesTheLastWord(t *testing.T) {
 		{"othe searchin", []string{"a"}},
 		{`"sea`, []string{"a", "b"}},
 	} {
-		answer := b.find(search.Request{Query: c.query, Prefix: true})
+		answer := b.find(search.Request{Query: c.query, Prefix: search.PrefixTrue})
 		got := idsOf(answer)
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) || !answer.Exact {
 			t.Errorf("%s: got %v, exact %v, want %v", c.query, got, answer.Exact, c.want)
 		}
 	}
-	if got := b.ids("searchi"); len(got) != 0 {
+	if got := idsOf(b.find(search.Request{Query: "searchi", Prefix: search.PrefixFalse})); len(got) != 0 {
 		t.Errorf("without prefix searchi found %v", got)
 	}
 }

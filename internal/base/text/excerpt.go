@@ -12,6 +12,10 @@ type Wanted struct {
 	Terms    map[string]float64 // by their stems in the language
 	Words    map[string]float64 // by Token.Word
 	Prefix   string             // of Token.Word; empty for none
+	Together map[string]float64 // words that can also be written as several, by Token.Word without apostrophes
+
+	beginnings map[string]bool // of Together
+	stems      map[string]string
 }
 
 // Span is a range of a text, in code points.
@@ -51,8 +55,73 @@ func (w *Wanted) begin() *[256]bool {
 		add(word)
 	}
 	add(w.Prefix)
+	for word := range w.Together {
+		add(word)
+	}
 	return &begin
 }
+
+// prepare makes the beginnings of Together, and its words by their stems in the language.
+func (a *Analyzer) prepare(w *Wanted) {
+	if w.stems != nil || len(w.Together) == 0 {
+		return
+	}
+	w.beginnings, w.stems = map[string]bool{}, map[string]string{}
+	for word := range w.Together {
+		for i := range word {
+			w.beginnings[word[:i]] = true
+		}
+		w.stems[a.stemOf(w.Language, word)] = word
+	}
+}
+
+// stemOf returns the stem of a folded word.
+func (a *Analyzer) stemOf(l Language, word string) string {
+	f := a.forms.of(word)
+	return a.Stem(l, Token{Term: f.stem, Word: f.word})
+}
+
+// neighbours are the words before the next one in a text that can be the beginning of a word of Together.
+type neighbours struct {
+	open []opened
+	pos  int // of the last word
+}
+
+// opened are words next to each other: their letters, and where they begin.
+type opened struct {
+	letters string
+	start   int
+}
+
+// next adds the next word of a text. It reports whether it ends a word of Together, and where the words begin that are that word.
+func (r *neighbours) next(a *Analyzer, w *Wanted, t Token) (word string, start int, ok bool) {
+	if len(w.Together) == 0 {
+		return "", 0, false
+	}
+	if r.pos+1 != t.Pos {
+		r.open = r.open[:0]
+	}
+	r.pos = t.Pos
+	letters := strings.ReplaceAll(t.Word, "'", "")
+	still := r.open[:0]
+	for _, o := range r.open {
+		o.letters += letters
+		if !ok {
+			word, ok = w.stems[a.stemOf(w.Language, o.letters)]
+			start = o.start
+		}
+		if w.beginnings[o.letters] {
+			still = append(still, o)
+		}
+	}
+	if r.open = still; w.beginnings[letters] {
+		r.open = append(r.open, opened{letters, t.Start})
+	}
+	return word, start, ok
+}
+
+// continues reports whether the word at a position can end a word of Together.
+func (r *neighbours) continues(pos int) bool { return len(r.open) > 0 && r.pos+1 == pos }
 
 func asciiUpper(c byte) byte {
 	if c >= 'a' && c <= 'z' {
@@ -74,14 +143,23 @@ const enoughHits = 4_096
 
 func (a *Analyzer) hits(s string, w *Wanted) []hit {
 	var hits []hit
+	var apart neighbours
+	a.prepare(w)
 	begin := w.begin()
 	Split(s, func(sp Spelling) bool {
-		if !begin[sp.Word[0]] {
+		if !begin[sp.Word[0]] && !apart.continues(sp.Pos) {
 			return true
 		}
 		t := a.Token(&sp)
 		if t.Word == "" {
 			return true
+		}
+		if name, start, ok := apart.next(a, w, t); ok {
+			for len(hits) > 0 && hits[len(hits)-1].start >= start {
+				hits = hits[:len(hits)-1]
+			}
+			hits = append(hits, hit{start: characterStart(s, start), end: characterEnd(s, t.End), name: name, weight: w.Together[name]})
+			return len(hits) < enoughHits
 		}
 		t.Term = a.Stem(w.Language, t)
 		if name, weight, asWord, ok := w.find(t); ok {

@@ -148,7 +148,7 @@ func searches(b *testing.B, x *Index) {
 	}
 	b.Run("Near", func(b *testing.B) {
 		for b.Loop() {
-			_, err := s.Near(wordOf(2_000)+"x", 2, "", nil)
+			_, err := s.Near(wordOf(2_000)+"x", 2, 1, "", nil)
 			noError(b, err)
 		}
 	})

@@ -118,7 +118,7 @@ func FuzzSegment(f *testing.F) {
 			_, err := snapshot.Search(q, nil)
 			only(err)
 		}
-		_, err = snapshot.Near("zebrra", 2, "", nil)
+		_, err = snapshot.Near("zebrra", 2, 1, "", nil)
 		only(err)
 		only(mergeDamaged(s))
 	})

@@ -12,13 +12,17 @@ type Neighbour struct {
 	Docs  int64 // that have it
 }
 
-// Near returns the words of documents of a collection, or of all documents if scope is empty, that begin with the same letter
-// as a folded word and become it by at most so many edits: a letter is added, removed or replaced, or two neighbours change
-// places. The word itself is not among them.
-func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list []Neighbour, err error) {
+// Near returns the words of documents of a collection, or of all documents if scope is empty, that become a folded word by at most
+// so many edits: a letter is added, removed or replaced, or two neighbours change places. An edit of the first letter counts as two.
+// If shared is more than 1, only words that begin with as many letters of the word are returned. The word itself is not among them.
+func (s *Snapshot) Near(word string, edits, shared int, scope string, step Step) (list []Neighbour, err error) {
 	defer recoverCorrupt(&err)
-	_, first := utf8.DecodeRuneInString(word)
-	if first == 0 {
+	begin := 0
+	for i := 0; i < shared && begin < len(word); i++ {
+		_, size := utf8.DecodeRuneInString(word[begin:])
+		begin += size
+	}
+	if begin == 0 {
 		return nil, nil
 	}
 	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
@@ -28,7 +32,7 @@ func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list [
 	found := map[string]int{}
 	for i := range run.parts {
 		d := newDistances(word, edits)
-		run.parts[i].dictionary.each(prefixed(wordTerm(word[:first])), func(term []byte, _ entry) bool {
+		run.parts[i].dictionary.each(prefixed(wordTerm(word[:begin])), func(term []byte, _ entry) bool {
 			if n := d.of(term[1:]); n > 0 && n <= edits {
 				found[string(term[1:])] = n
 			}
@@ -37,6 +41,11 @@ func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list [
 		})
 		if err != nil {
 			return nil, err
+		}
+		if edits >= firstLetterEdits && shared <= 1 {
+			if err := run.otherFirstLetters(&run.parts[i].dictionary, word, found); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for word, edits := range found {
@@ -51,21 +60,76 @@ func (s *Snapshot) Near(word string, edits int, scope string, step Step) (list [
 	return list, nil
 }
 
-// Has reports whether a document of a collection, or any document if scope is empty, has a word with the same stem or the word
-// as it stands. stem is the English one.
-func (s *Snapshot) Has(stem, word, scope string, step Step) (has bool, err error) {
+// firstLetterEdits is how many edits one of the first letter counts as.
+const firstLetterEdits = 2
+
+// otherFirstLetters adds the words that differ from a word by an edit of the first letter only.
+func (r *search) otherFirstLetters(d *dictionary, word string, found map[string]int) error {
+	first, size := utf8.DecodeRuneInString(word)
+	rest := word[size:]
+	add := func(other string) {
+		if _, known := found[other]; known || other == word {
+			return
+		}
+		if _, ok := d.find(wordTerm(other)); ok {
+			found[other] = firstLetterEdits
+		}
+	}
+	if second, n := utf8.DecodeRuneInString(rest); n > 0 {
+		add(rest)
+		add(string(second) + string(first) + rest[n:])
+	}
+	var t terms
+	for ok := d.seek(&t, wordTerm("")); ok && kind(t.term[0]) == wordKind && len(t.term) > 1; {
+		letter, _ := utf8.DecodeRune(t.term[1:])
+		if letter != first {
+			add(string(letter) + rest)
+			add(string(letter) + word)
+		}
+		if err := r.steps(2); err != nil {
+			return err
+		}
+		ok = d.seek(&t, after(wordTerm(string(letter))))
+	}
+	return nil
+}
+
+// Count returns how many documents of a collection, or of all documents if scope is empty, have a word with the same stem, or the
+// word as it stands if none has. stem is the English one.
+func (s *Snapshot) Count(stem, word, scope string, step Step) (docs int64, err error) {
 	defer recoverCorrupt(&err)
 	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, languages: s.Languages()}
 	if err := run.openScope(); err != nil {
+		return 0, err
+	}
+	if _, docs, err = run.stems(stem, word); docs > 0 || err != nil {
+		return docs, err
+	}
+	return run.frequency(wordTerm(word))
+}
+
+// Begins reports whether a document of a collection, or any document if scope is empty, has a word that begins with a folded word.
+func (s *Snapshot) Begins(word, scope string, step Step) (found bool, err error) {
+	defer recoverCorrupt(&err)
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	if err := run.openScope(); err != nil {
 		return false, err
 	}
-	for _, s := range stemsOf(stem, word, run.languages) {
-		if n, err := run.frequency(s.term); n > 0 || err != nil {
-			return n > 0, err
+	for i := range run.parts {
+		p := &run.parts[i]
+		p.dictionary.each(prefixed(wordTerm(word)), func(_ []byte, e entry) bool {
+			n := int64(0)
+			if n, err = run.countIn(p, e); err == nil {
+				err = run.steps(1)
+			}
+			found = n > 0
+			return !found && err == nil
+		})
+		if found || err != nil {
+			return found, err
 		}
 	}
-	n, err := run.frequency(wordTerm(word))
-	return n > 0, err
+	return false, nil
 }
 
 // distances computes the edits between a word and candidates in their order. Rows of the beginning that a candidate shares

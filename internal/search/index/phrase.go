@@ -27,41 +27,64 @@ type phraseWord struct {
 
 // readWord is a word of a phrase with its statistics.
 type readWord struct {
-	stems  []stem
-	idf    float64
-	offset uint32
+	stems     []stem
+	docs      int64
+	inflected bool
+	idf       float64
+	offset    uint32
 }
 
-// newPhrase reads how many documents have each word. Words with inflections must be of one language, so there is a phrase for
-// each language in which documents have all of them.
+// newPhrase returns a phrase that is required or excluded.
 func (r *search) newPhrase(q Phrase) (clause, error) {
-	var words []readWord
-	languages, inflected := r.languages, false
+	words, _, err := r.readPhrase(q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range words {
+		words[i].idf = r.ranking.idf(words[i].docs)
+	}
+	all := r.phrasesOf(words)
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all, nil
+}
+
+// readPhrase reads how many documents have each word, and the rarest of them.
+func (r *search) readPhrase(q Phrase) (words []readWord, rarest int64, err error) {
 	for i := range q {
 		if q[i].Stem == "" {
 			continue
 		}
 		stems, docs, err := r.stems(q[i].Stem, q[i].Word.Word)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		words = append(words, readWord{stems, r.ranking.idf(docs), q[i].Offset})
-		if text.Inflected(q[i].Word.Word) {
-			languages &= languagesOf(stems)
+		if len(words) == 0 || docs < rarest {
+			rarest = docs
+		}
+		words = append(words, readWord{stems: stems, docs: docs, inflected: text.Inflected(q[i].Word.Word), offset: q[i].Offset})
+	}
+	return words, rarest, nil
+}
+
+// phrasesOf returns a phrase of words. Words with inflections must be of one language, so there is a phrase for each language in
+// which documents have all of them.
+func (r *search) phrasesOf(words []readWord) (all phrases) {
+	languages, inflected := r.languages, false
+	for i := range words {
+		if words[i].inflected {
+			languages &= languagesOf(words[i].stems)
 			inflected = true
 		}
 	}
 	if !inflected {
 		languages = 1 << text.English
 	}
-	var all phrases
 	for l := range languages.All {
 		all = append(all, r.phraseIn(l, words))
 	}
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	return all, nil
+	return all
 }
 
 // phraseIn returns a phrase in the documents of a language.
@@ -115,15 +138,25 @@ func (p *phrase) seek(target uint32) uint32 {
 	return target
 }
 
-// score compares the positions of the words. Those of each word rise, so that each is read once.
+// score implements clause.
 func (p *phrase) score(doc uint32) (int32, bool) {
+	title, text := p.occurrences()
+	if title+text == 0 {
+		return 0, false
+	}
+	s := scorer{ranking: p.ranking, weight: p.weight}
+	return s.compute(title, text, p.part.lengths[2*doc], p.part.lengths[2*doc+1]), true
+}
+
+// occurrences returns how often the phrase is in the title and in the text of the document at which seek stopped. It compares the
+// positions of the words. Those of each word rise, so that each is read once.
+func (p *phrase) occurrences() (title, text uint32) {
 	for i := range p.words {
 		w := &p.words[i]
 		w.positions, w.next = w.list.positionsInto(w.positions[:0]), 0
 	}
 	rarest := &p.words[0]
 	inTitle, _ := rarest.list.frequencies()
-	title, text := uint32(0), uint32(0)
 	p.compared = 0
 	for i, position := range rarest.positions {
 		if position <= rarest.offset || !p.at(position-rarest.offset) {
@@ -135,11 +168,7 @@ func (p *phrase) score(doc uint32) (int32, bool) {
 			text++
 		}
 	}
-	if title+text == 0 {
-		return 0, false
-	}
-	s := scorer{ranking: p.ranking, weight: p.weight}
-	return s.compute(title, text, p.part.lengths[2*doc], p.part.lengths[2*doc+1]), true
+	return title, text
 }
 
 // at reports whether the phrase begins at a position. The positions of successive calls rise.
@@ -193,6 +222,16 @@ func (all phrases) score(doc uint32) (int32, bool) {
 		}
 	}
 	return 0, false
+}
+
+// occurrences is described at phrase.
+func (all phrases) occurrences(doc uint32) (title, text uint32) {
+	for _, p := range all {
+		if p.seek(doc) == doc {
+			return p.occurrences()
+		}
+	}
+	return 0, 0
 }
 
 func (all phrases) cost() (sum int) {

@@ -3,11 +3,14 @@ package index
 import "keepsake/internal/base/text"
 
 // Query describes a search. A document matches if it has every phrase of All, none of Not, and, if All is empty, at least one
-// word of Any. If both are empty but Not is not, all other documents match.
+// word of Any. If both are empty but Not is not, or if Everything is true, all other documents match.
 type Query struct {
-	Any     []Word
-	All     []Phrase
-	Not     []Phrase
+	Any        []Word
+	All        []Phrase
+	Not        []Phrase
+	Glued      []Phrase // words of Any that were typed without a blank; documents with the phrase score higher
+	Everything bool     // Any and All are empty
+
 	Filters []Filter // all must hold
 	Scope   string   // term of a collection: only its documents match and count for the statistics; empty: all
 
@@ -24,6 +27,7 @@ type Word struct {
 	Word    string // as it stands, folded
 	Form    Form
 	Similar []Similar // words that are found, too, because Word is perhaps misspelled
+	Others  []Phrase  // other spellings of the word, or of it and its neighbours in the query; they count nearly as much
 }
 
 // Form tells which words as they stand are found in addition to those with the stem.
@@ -83,6 +87,7 @@ type Found struct {
 	Total      int64
 	Statistics Statistics
 	Weights    []float64 // of the words of Any
+	Others     [][]int   // of the words of Any: the numbers of the other spellings that documents can have
 	Facets     []Counts
 }
 

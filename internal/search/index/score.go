@@ -51,16 +51,22 @@ func (r *ranking) average(words int64) float64 {
 	return float64(words) / float64(r.statistics.Docs)
 }
 
-// idf returns the inverse document frequency of the next word, which count documents have now.
-func (r *ranking) idf(count int64) float64 {
-	if r.frozen {
-		if r.next < len(r.statistics.Frequencies) {
-			count = r.statistics.Frequencies[r.next]
-		}
-	} else {
-		r.statistics.Frequencies = append(r.statistics.Frequencies, count)
+// count returns the next frequency: of the first page, or that of now, which is then that of the first page.
+func (r *ranking) count(now int64) int64 {
+	if !r.frozen {
+		r.statistics.Frequencies = append(r.statistics.Frequencies, now)
+	} else if r.next < len(r.statistics.Frequencies) {
+		now = r.statistics.Frequencies[r.next]
 	}
 	r.next++
+	return now
+}
+
+// idf returns the inverse document frequency of the next word, which count documents have now.
+func (r *ranking) idf(count int64) float64 { return r.idfOf(r.count(count)) }
+
+// idfOf returns the inverse document frequency of a word that count documents have.
+func (r *ranking) idfOf(count int64) float64 {
 	n, df := float64(r.statistics.Docs), float64(max(0, min(count, r.statistics.Docs)))
 	const precision = 1 << 20 // rounded, so that all processors agree
 	idf := max(leastIDF, math.Log(1+(n-df+0.5)/(df+0.5)))

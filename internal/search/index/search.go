@@ -28,8 +28,8 @@ func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
 		}
 	}
 	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
-	for _, w := range run.any {
-		found.Weights = append(found.Weights, w.weight)
+	for _, w := range run.any[:len(q.Any)] {
+		found.Weights, found.Others = append(found.Weights, w.weight), append(found.Others, w.used)
 	}
 	return found, nil
 }
@@ -107,8 +107,15 @@ func (r *search) open() error {
 			telling++
 		}
 	}
+	for _, p := range r.q.Glued {
+		w, err := r.newGlued(p)
+		if err != nil {
+			return err
+		}
+		r.any = append(r.any, w)
+	}
 	if telling <= strictWords {
-		r.countFirst()
+		r.countFirst(int32(telling))
 	}
 	var err error
 	if r.all, err = r.newClauses(r.q.All); err == nil {
@@ -118,14 +125,24 @@ func (r *search) open() error {
 }
 
 // countFirst makes each word that is not a stop word worth more than all scores together. Similar words are not, so that
-// documents with a word as it was asked for come first.
-func (r *search) countFirst() {
-	most := int32(0)
+// documents with a word as it was asked for come first. Other spellings are, but a little less: of documents with as many words,
+// those come first that have more of them as they were asked for. telling is the number of words that are no stop words.
+func (r *search) countFirst(telling int32) {
+	most, others := int32(0), false
 	for _, w := range r.any {
 		most += w.most()
+		others = others || w.others
 	}
-	for _, w := range r.any {
-		w.setBonus(most)
+	bonus, exact := most, int32(0)
+	if others {
+		bonus, exact = (telling+int32(len(r.q.Glued))+1)*most, most
+	}
+	for i, w := range r.any {
+		if i < len(r.q.Any) {
+			w.setBonus(bonus, exact)
+		} else {
+			w.apartBonus = exact
+		}
 	}
 }
 
@@ -229,7 +246,7 @@ func (r *search) searchPart(i int, hits *collector) error {
 		err = r.searchAll(p, mask, hits)
 	case len(r.any) > 0:
 		err = r.searchAny(p, mask, hits)
-	case len(r.not) > 0:
+	case len(r.not) > 0, r.q.Everything:
 		err = r.searchRest(p, mask, hits)
 	}
 	if err != nil {

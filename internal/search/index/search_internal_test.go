@@ -96,6 +96,9 @@ type walk struct {
 	ranking   *ranking
 	languages text.LanguageSet
 	language  text.Language // of the query
+	others    bool          // there are other spellings
+	strict    bool          // there are few words
+	level     int           // of the document and the word that were judged last: 2 if it has it as it was asked for, 1 another spelling
 }
 
 func newWalk(m *model, q *Query) *walk {
@@ -143,6 +146,29 @@ type judge func(*read) (int32, bool)
 
 func (w *walk) word(q *Word) judge {
 	count := max(w.countStem(q.Stem, q.Word), w.count(func(d *read) bool { return d.hasForm(q) }))
+	var single []string
+	others := make([]func(*read) (title, text uint32), 0, len(q.Others))
+	if len(q.Others) > 0 {
+		own := count
+		w.ranking.count(own)
+		for _, p := range q.Others {
+			rarest := w.countStem(p[0].Stem, p[0].Word.Word)
+			for i := range p {
+				rarest = min(rarest, w.countStem(p[i].Stem, p[i].Word.Word))
+			}
+			if w.ranking.count(rarest) == 0 {
+				continue
+			}
+			find := func(d *read) (title, text uint32) { return d.split(d.begins(p)) }
+			others = append(others, find)
+			single = append(single, "")
+			if len(p) == 1 {
+				single[len(single)-1] = p[0].Word.Word
+			}
+			count += w.count(func(d *read) bool { title, text := find(d); return title+text > 0 })
+		}
+		w.others = w.others || len(others) > 0
+	}
 	idf := w.ranking.idf(count)
 	similar := make([]float64, len(q.Similar))
 	for i, s := range q.Similar {
@@ -155,16 +181,46 @@ func (w *walk) word(q *Word) judge {
 				best, ok = max(best, (&scorer{ranking: w.ranking, weight: weight}).compute(title, text, d.title, d.text)), true
 			}
 		}
-		try(q.Stem, q.Word, weightOf(idf, w.stopword(d.language, q.Word)))
+		of := d.language
+		try(q.Stem, q.Word, weightOf(idf, w.stopword(of, q.Word)))
 		for i, s := range q.Similar {
 			try(s.Stem, s.Word, similar[i])
 		}
-		if !ok && d.hasForm(q) {
-			return units(weightOf(idf, w.stopword(w.language, q.Word)) * saturated(1)), true
+		if q.Form != Stemmed {
+			if of = w.language; !ok && d.hasForm(q) {
+				best, ok = units(weightOf(idf, w.stopword(w.language, q.Word))*saturated(1)), true
+			}
+		}
+		bonus := w.strict && !w.stopword(w.language, q.Word) && len(q.Similar) == 0
+		if w.level = 0; ok && bonus && !w.stopword(of, q.Word) {
+			w.level = 2
+		}
+		for i, find := range others {
+			title, text := find(d)
+			if title+text == 0 {
+				continue
+			}
+			weight := idf * otherWeight
+			if single[i] != "" {
+				weight = weightOf(weight, w.stopword(d.language, single[i]))
+			} else {
+				weight = weightOf(idf, w.isStopword(q)) * otherWeight
+			}
+			score := (&scorer{ranking: w.ranking, weight: weight}).compute(title, text, d.title, d.text)
+			switch {
+			case bonus && w.level == 0:
+				best, w.level = score, 1
+			case w.level < 2:
+				best = max(best, score)
+			}
+			ok = true
 		}
 		return best, ok
 	}
 }
+
+// isStopword reports whether a word hardly counts in the query.
+func (w *walk) isStopword(q *Word) bool { return w.stopword(w.language, q.Word) }
 
 func (w *walk) phrase(q Phrase) judge {
 	if len(q) == 1 {
@@ -179,17 +235,39 @@ func (w *walk) phrase(q Phrase) judge {
 		for i := range q {
 			weight += weightOf(idfs[i], w.stopword(d.language, q[i].Word.Word))
 		}
-		var begins []uint32
-		for _, begin := range d.stem(q[0].Stem, q[0].Word.Word) {
-			fits := true
-			for i := range q {
-				fits = fits && slices.Contains(d.stem(q[i].Stem, q[i].Word.Word), begin-q[0].Offset+q[i].Offset)
-			}
-			if fits {
-				begins = append(begins, begin)
-			}
+		title, text := d.split(d.begins(q))
+		return (&scorer{ranking: w.ranking, weight: weight}).compute(title, text, d.title, d.text), title+text > 0
+	}
+}
+
+// begins returns where a phrase begins.
+func (d *read) begins(q Phrase) (begins []uint32) {
+	for _, begin := range d.stem(q[0].Stem, q[0].Word.Word) {
+		fits := true
+		for i := range q {
+			fits = fits && slices.Contains(d.stem(q[i].Stem, q[i].Word.Word), begin-q[0].Offset+q[i].Offset)
 		}
-		title, text := d.split(begins)
+		if fits {
+			begins = append(begins, begin)
+		}
+	}
+	return begins
+}
+
+// glued scores words next to each other.
+func (w *walk) glued(q Phrase) judge {
+	find := func(d *read) (title, text uint32) { return d.split(d.begins(q)) }
+	rarest := int64(math.MaxInt64)
+	for i := range q {
+		rarest = min(rarest, w.countStem(q[i].Stem, q[i].Word.Word))
+	}
+	weight := 0.0
+	for i := range q {
+		weight += weightOf(w.ranking.idf(w.countStem(q[i].Stem, q[i].Word.Word)), text.StopwordIn(q[i].Word.Word)&w.languages != 0)
+	}
+	w.others = w.others || rarest > 0
+	return func(d *read) (int32, bool) {
+		title, text := find(d)
 		return (&scorer{ranking: w.ranking, weight: weight}).compute(title, text, d.title, d.text), title+text > 0
 	}
 }
@@ -211,7 +289,7 @@ func (d *read) passes(filters []Filter) bool {
 
 // search returns all hits in order, and the facets.
 func (w *walk) search() (hits []Hit, facets []Counts) {
-	var words, all, not []judge
+	var words, glued, all, not []judge
 	telling := 0
 	for i := range w.q.Any {
 		words = append(words, w.word(&w.q.Any[i]))
@@ -220,6 +298,10 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		if !w.stopword(w.language, w.q.Any[i].Word) {
 			telling++
 		}
+	}
+	w.strict = telling <= strictWords
+	for _, p := range w.q.Glued {
+		glued = append(glued, w.glued(p))
 	}
 	for _, p := range w.q.All {
 		all = append(all, w.phrase(p))
@@ -235,19 +317,19 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		if !d.passes(w.q.Filters) || slices.ContainsFunc(not, func(j judge) bool { _, ok := j(d); return ok }) {
 			continue
 		}
-		sum, matching, strict := int32(0), 0, int32(0)
-		for i, j := range words {
+		sum, matching, strict, exact := int32(0), 0, int32(0), int32(0)
+		for _, j := range words {
 			if score, ok := j(d); ok {
 				sum += score
 				matching++
-				q := &w.q.Any[i]
-				of := d.language
-				if q.Form != Stemmed {
-					of = w.language
-				}
-				if !w.stopword(w.language, q.Word) && !w.stopword(of, q.Word) && len(q.Similar) == 0 {
-					strict++
-				}
+				strict += int32((w.level + 1) / 2)
+				exact += int32(w.level / 2)
+			}
+		}
+		for _, j := range glued {
+			if score, ok := j(d); ok {
+				sum += score
+				exact++
 			}
 		}
 		if len(all) > 0 {
@@ -260,12 +342,14 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 			if missing {
 				continue
 			}
-		} else if matching == 0 && (len(words) > 0 || len(not) == 0) {
+		} else if matching == 0 && (len(words) > 0 || len(not) == 0 && !w.q.Everything) {
 			continue
 		}
 		h := Hit{Place: Place{ID: d.id}, Score: float64(sum) / scoreUnit, Language: d.language}
 		if telling <= strictWords {
-			h.Key = int64(strict) // times the bonus, which check adds
+			if h.Key = int64(strict); w.others { // times the bonus, which check adds
+				h.Key = int64(strict)*int64(telling+len(glued)+1) + int64(exact)
+			}
 		}
 		hits = append(hits, h)
 		for i, facet := range w.q.Facets {
@@ -320,6 +404,23 @@ func drawQuery(r *rand.Rand) *Query {
 			w.Similar = []Similar{{"zebra", "zebras", 0.5}, {"run", "running", 0.25}, {"cancion", "cancion", 0.125}}
 		}
 		q.Any = append(q.Any, w)
+	}
+	for i := range q.Any {
+		if w := &q.Any[i]; len(w.Similar) == 0 && r.IntN(3) == 0 {
+			for range 1 + r.IntN(2) {
+				other := phrase(1)
+				for other[0].Stem == "" {
+					other = phrase(1)
+				}
+				other[0].Form = Stemmed
+				w.Others = append(w.Others, other)
+			}
+		}
+	}
+	if len(q.Any) > 1 && r.IntN(3) == 0 {
+		if p := phrase(1); len(p) > 1 {
+			q.Glued = append(q.Glued, p)
+		}
 	}
 	for range max(0, r.IntN(4)-2) {
 		q.All = append(q.All, phrase(2))
@@ -405,10 +506,7 @@ func compareWithWalk(t *testing.T, s *Snapshot, m *model, q *Query) {
 	run := &search{snapshot: s, q: q}
 	noError(t, run.open())
 	for _, w := range run.any {
-		bonus = max(bonus, int64(w.bonus))
-		for i := range w.terms {
-			bonus = max(bonus, int64(w.terms[i].bonus))
-		}
+		bonus += int64(w.most())
 	}
 	at := map[string]int64{}
 	for _, d := range w.documents {
@@ -606,11 +704,15 @@ func TestNearFindsEveryWordWithFewEdits(t *testing.T) {
 		word, most := draw(), 1+r.IntN(2)
 		want := map[string]Neighbour{}
 		for other, n := range docs {
-			if d := edits([]rune(word), []rune(other)); d > 0 && d <= most && []rune(word)[0] == []rune(other)[0] {
+			same := []rune(word)[0] == []rune(other)[0]
+			switch d := edits([]rune(word), []rune(other)); {
+			case same && d > 0 && d <= most:
 				want[other] = Neighbour{other, d, n}
+			case !same && d == 1 && most == 2:
+				want[other] = Neighbour{other, 2, n}
 			}
 		}
-		list, err := s.Near(word, most, "", nil)
+		list, err := s.Near(word, most, 1, "", nil)
 		noError(t, err)
 		got := map[string]Neighbour{}
 		for _, n := range list {

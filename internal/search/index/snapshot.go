@@ -189,7 +189,7 @@ type Statistics struct {
 	Texts  int64 `json:"x"`
 	// The languages of the documents.
 	Languages text.LanguageSet `json:"l"`
-	// Documents with each word of a query, in the order of its words, and of the words of its phrases.
+	// Documents with each word of a query, in the order of its words, with their other spellings, and of the words of its phrases.
 	Frequencies []int64 `json:"f"`
 }
 

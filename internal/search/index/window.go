@@ -32,12 +32,15 @@ func weakestFirst(words []*word) []*word {
 
 // limit is the score, with a bonus, that the word gives to no document.
 func (w *word) limit() int64 {
-	limit := int64(w.flatScore) + 1
+	limit := int64(w.flatScore) + int64(w.flatBonus) + 1
 	for i := range w.terms {
 		t := &w.terms[i]
 		limit = max(limit, int64(t.most())+int64(t.bonus))
 	}
-	return limit + int64(w.bonus)
+	if len(w.apart) > 0 {
+		limit = max(limit, int64(mostOf(w.weight))+int64(w.apartBonus))
+	}
+	return limit
 }
 
 // weakWords returns how many of the first words are weak: a document with all of them and no other word has a lower score than
@@ -53,7 +56,9 @@ func weakWords(order []*word, least int64) int {
 }
 
 // disjoint reports whether the word consists of lists of which a document can be in only one.
-func (w *word) disjoint() bool { return len(w.Similar) == 0 && w.flat == nil }
+func (w *word) disjoint() bool {
+	return len(w.Similar) == 0 && w.flat == nil && !w.others && len(w.apart) == 0
+}
 
 // addWeakTo is addTo for a weak word.
 func (w *word) addWeakTo(win *window) int {
@@ -184,39 +189,35 @@ func (win *window) addToStrong(l *list, s *scorer, p *searchedPart, bonus int32)
 }
 
 // compare keeps the best scores of the documents of a list that are in the window, and returns how many there were.
-func (win *window) compare(l *list, s *scorer, p *searchedPart) int {
+func (win *window) compare(l *list, s *scorer, p *searchedPart, bonus int32) int {
 	n := 0
 	end := win.first + windowSize
 	for doc := l.seek(win.first); doc < end; doc = l.next() {
 		slot := doc - win.first
 		title, text := l.frequencies()
-		score := s.score(title, text, p.lengths[2*doc], p.lengths[2*doc+1])
-		if bit := uint64(1) << (slot % 64); win.touched[slot/64]&bit == 0 || score > win.best[slot] {
-			win.touched[slot/64] |= bit
-			win.best[slot] = score
-		}
+		win.keep(slot, bonus+s.score(title, text, p.lengths[2*doc], p.lengths[2*doc+1]))
 		n++
 	}
 	return n
 }
 
-// addBest adds the best scores and clears them. Documents of flat have at least the score of flat.
-func (win *window) addBest(flat bitmap, flatScore, bonus int32) {
+// keep keeps a score if it is the best of its document.
+func (win *window) keep(slot uint32, score int32) {
+	if bit := uint64(1) << (slot % 64); win.touched[slot/64]&bit == 0 || score > win.best[slot] {
+		win.touched[slot/64] |= bit
+		win.best[slot] = score
+	}
+}
+
+// addBest adds the best scores and clears them.
+func (win *window) addBest() {
 	for i := range win.touched {
 		touched := win.touched[i]
 		win.touched[i] = 0
-		all := touched
-		if at := int(win.first/64) + i; at < len(flat) {
-			all |= flat[at]
-		}
-		win.matches[i] |= all
-		for ; all != 0; all &= all - 1 {
-			bit := bits.TrailingZeros64(all)
-			score := flatScore
-			if touched&(1<<bit) != 0 {
-				score = win.best[i*64+bit]
-			}
-			win.scores[i*64+bit] += bonus + score
+		win.matches[i] |= touched
+		for ; touched != 0; touched &= touched - 1 {
+			bit := bits.TrailingZeros64(touched)
+			win.scores[i*64+bit] += win.best[i*64+bit]
 		}
 	}
 }

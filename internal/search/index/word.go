@@ -11,13 +11,19 @@ type word struct {
 	*Word
 	run       *search
 	stopword  bool       // in the language of the query
-	terms     []wordList // its stems, and those of the similar words
+	terms     []wordList // its stems, and those of the similar words and of other spellings
 	flatScore int32      // of a document that has another form only: like one occurrence in a text of average length
-	bonus     int32      // of every document with the word
+	flatBonus int32      // of a document that has another form only
 	weight    float64
 	highest   float64 // weight of a stem; it does not depend on which of them documents have
 
 	flats []bitmap // documents with another form, by part; nil: no form is asked for
+
+	others     bool     // there are other spellings
+	used       []int    // their numbers
+	otherStems [][]stem // of one word, until they are in terms
+	apart      []*apart // of several words
+	apartBonus int32    // of every document of apart
 
 	part *searchedPart
 	flat bitmap // of the part
@@ -28,6 +34,7 @@ type word struct {
 type wordList struct {
 	stem
 	*scorer
+	other bool  // another spelling
 	bonus int32 // of every document of the list
 	list
 }
@@ -49,10 +56,14 @@ func (r *search) newWord(q *Word) (*word, error) {
 		}
 		count = max(count, forms)
 	}
+	if len(q.Others) > 0 {
+		if count, err = w.readOthers(count); err != nil {
+			return nil, err
+		}
+	}
 	idf := r.ranking.idf(count)
-	w.weight = weightOf(idf, w.stopword)
-	w.flatScore = units(w.weight * saturated(1))
 	w.addLists(stems, idf)
+	w.weigh(idf)
 	for _, s := range q.Similar {
 		stems, count, err := r.stems(s.Stem, s.Word)
 		if err != nil {
@@ -64,6 +75,27 @@ func (r *search) newWord(q *Word) (*word, error) {
 		w.addLists(stems, r.ranking.idf(count)*s.Weight)
 	}
 	return w, nil
+}
+
+// otherWeight is the weight of another spelling of a word, relative to the word.
+const otherWeight = 0.9
+
+// weigh computes weights from the inverse document frequency of the word.
+func (w *word) weigh(idf float64) {
+	w.weight = weightOf(idf, w.stopword)
+	w.flatScore = units(w.weight * saturated(1))
+	own := len(w.terms)
+	for _, stems := range w.otherStems {
+		w.addLists(stems, idf*otherWeight)
+	}
+	for i := own; i < len(w.terms); i++ {
+		w.terms[i].other = true
+	}
+	s := &scorer{ranking: w.run.ranking, weight: w.weight * otherWeight}
+	for _, a := range w.apart {
+		w.highest = max(w.highest, s.weight)
+		a.weigh(w.run, s)
+	}
 }
 
 func weightOf(idf float64, stopword bool) float64 {
@@ -97,17 +129,22 @@ func (w *word) most() int32 {
 	return max(w.flatScore+1, mostOf(w.highest))
 }
 
-// setBonus makes documents with the word worth so much more, except where it is a stop word.
-func (w *word) setBonus(bonus int32) {
-	switch {
-	case w.stopword || len(w.Similar) > 0:
-	case w.flats != nil:
-		w.bonus = bonus
-	default:
-		for i := range w.terms {
-			if !w.terms[i].stopword {
-				w.terms[i].bonus = bonus
-			}
+// setBonus makes documents with the word worth so much more, except where it is a stop word, and those that have it as it was asked
+// for as much as exact in addition.
+func (w *word) setBonus(bonus, exact int32) {
+	if w.stopword || len(w.Similar) > 0 {
+		return
+	}
+	if w.flats != nil {
+		w.flatBonus = bonus + exact
+	}
+	w.apartBonus = bonus
+	for i := range w.terms {
+		switch t := &w.terms[i]; {
+		case t.other:
+			t.bonus = bonus
+		case !t.stopword || w.flats != nil:
+			t.bonus = bonus + exact
 		}
 	}
 }
@@ -145,12 +182,18 @@ func (w *word) open(p *searchedPart) {
 		t := &w.terms[i]
 		p.open(&t.list, t.term)
 	}
+	for _, a := range w.apart {
+		a.open(p.number)
+	}
 }
 
 func (w *word) count() int {
 	n := w.flat.count()
 	for i := range w.terms {
 		n += w.terms[i].list.count
+	}
+	for _, a := range w.apart {
+		n += len(a.docs)
 	}
 	return n
 }
@@ -161,6 +204,9 @@ func (w *word) next() uint32 {
 	for i := range w.terms {
 		l := &w.terms[i].list
 		doc = min(doc, l.seek(w.at))
+	}
+	for _, a := range w.apart {
+		doc = min(doc, a.seek(w.at))
 	}
 	return doc
 }
@@ -177,11 +223,30 @@ func (w *word) addTo(win *window) int {
 		return n
 	}
 	n := windowSize / 64
+	own := w.own()
 	for i := range w.terms {
+		if i == own {
+			win.keepFlat(w.flat, w.flatScore+w.flatBonus)
+		}
 		t := &w.terms[i]
-		n += win.compare(&t.list, t.scorer, w.part)
+		n += win.compare(&t.list, t.scorer, w.part, t.bonus)
 	}
-	win.addBest(w.flat, w.flatScore, w.bonus)
+	if own == len(w.terms) {
+		win.keepFlat(w.flat, w.flatScore+w.flatBonus)
+	}
+	for _, a := range w.apart {
+		n += win.compareApart(a, w.apartBonus)
+	}
+	win.addBest()
+	return n
+}
+
+// own returns the number of terms before those of other spellings.
+func (w *word) own() int {
+	n := len(w.terms)
+	for n > 0 && w.terms[n-1].other {
+		n--
+	}
 	return n
 }
 
@@ -190,24 +255,36 @@ func (w *word) seek(target uint32) uint32 {
 	for i := range w.terms {
 		doc = min(doc, w.terms[i].list.seek(target))
 	}
+	for _, a := range w.apart {
+		doc = min(doc, a.seek(target))
+	}
 	return doc
 }
 
 // score implements clause.
 func (w *word) score(doc uint32) (int32, bool) {
 	score, found := int32(0), false
+	own := w.own()
 	for i := range w.terms {
 		t := &w.terms[i]
+		if i == own && !found && w.flat.next(doc) == doc {
+			score, found = w.flatScore+w.flatBonus, true
+		}
 		if t.list.doc() == doc {
 			title, text := t.frequencies()
 			score = max(score, t.scorer.score(title, text, w.part.lengths[2*doc], w.part.lengths[2*doc+1])+t.bonus)
 			found = true
 		}
 	}
-	if !found {
-		score = w.flatScore
+	if own == len(w.terms) && !found && w.flat.next(doc) == doc {
+		score = w.flatScore + w.flatBonus
 	}
-	return score + w.bonus, true
+	for _, a := range w.apart {
+		if a.at < len(a.docs) && a.docs[a.at].doc == doc {
+			score = max(score, a.docs[a.at].score+w.apartBonus)
+		}
+	}
+	return score, true
 }
 
 // cost implements clause.

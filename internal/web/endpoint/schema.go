@@ -203,9 +203,11 @@ func withoutDefault(schema *huma.Schema) *huma.Schema {
 }
 
 func nullable(schema *huma.Schema, yes bool) *huma.Schema {
-	schema.Nullable = yes && schema.Ref == ""
+	schema.Nullable = yes && schema.Ref == "" && schema.Type != ""
 	switch {
 	case !yes:
+	case schema.Ref == "" && len(schema.AnyOf) > 0:
+		schema.AnyOf = append(schema.AnyOf, &huma.Schema{Type: "null"})
 	case schema.Ref != "":
 		return &huma.Schema{
 			AnyOf:       []*huma.Schema{{Ref: schema.Ref}, {Type: "null"}},

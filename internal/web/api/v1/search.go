@@ -29,7 +29,7 @@ func AddSearch(r *endpoint.Registry, s *search.Service) {
 		}
 		return runSearch(ctx, s, search.Request{
 			Query: in.Q, Limit: in.Limit, Cursor: in.Cursor, Collection: in.Collection, Tags: in.Tags, Metadata: metadata,
-			Repair: in.Fuzzy != "off", Prefix: in.Prefix, Highlight: in.Highlight, Passages: in.Passages, Facets: facets, Sort: search.Sort(in.Sort),
+			Repair: in.Fuzzy != "off", Prefix: search.Prefix(in.Prefix), Highlight: in.Highlight, Passages: in.Passages, Facets: facets, Sort: search.Sort(in.Sort),
 		})
 	})
 	endpoint.Add(r, endpoint.Operation{
@@ -112,22 +112,23 @@ func distinct(names []string) []string {
 
 const searchSyntax = "A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `\"Quoted " +
 	"phrases\"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other " +
-	"syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; " +
+	"syntax in `q`, except that `*` alone finds every document. Words that are written together, apart, or with `- / . ' _` find each " +
+	"other: `wi-fi`, `wifi` and `wi fi`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; " +
 	"`suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change."
 
 type searchQuery struct {
-	Q          string   `query:"q" required:"true" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
-	Limit      int      `query:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
-	Cursor     string   `query:"cursor"`
-	Collection string   `query:"collection" doc:"Search only documents of this collection."`
-	Tags       []string `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
-	Prefix     bool     `query:"prefix" doc:"Whether the last word matches as a prefix, for search while typing."`
-	Highlight  bool     `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
-	Passages   int      `query:"passages" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
-	Sort       string   `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
-	Fuzzy      string   `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent."`
-	Filters    []string `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
-	Facets     string   `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
+	Q          string            `query:"q" required:"true" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
+	Limit      int               `query:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
+	Cursor     string            `query:"cursor"`
+	Collection string            `query:"collection" doc:"Search only documents of this collection."`
+	Tags       []string          `query:"tag" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Prefix     endpoint.AutoBool `query:"prefix" doc:"Whether the last word also matches words that begin with it, for search while typing. auto, the default, means only if no document has it as a word."`
+	Highlight  bool              `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+	Passages   int               `query:"passages" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
+	Sort       string            `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
+	Fuzzy      string            `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. auto when absent."`
+	Filters    []string          `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
+	Facets     string            `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
 }
 
 type searchBody struct {
@@ -147,18 +148,18 @@ type searchMultiAnswer struct {
 }
 
 type searchParameters struct {
-	Q          string   `json:"q" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
-	Limit      int      `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
-	Cursor     *string  `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
-	Collection *string  `json:"collection" doc:"Search only documents of this collection."`
-	Tags       []string `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
-	Prefix     bool     `json:"prefix" required:"false" doc:"Whether the last word matches as a prefix, for search while typing."`
-	Highlight  bool     `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
-	Passages   int      `json:"passages" required:"false" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
-	Sort       string   `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
-	Fuzzy      string   `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more."`
-	Filters    []string `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
-	Facets     []string `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
+	Q          string            `json:"q" maxLength:"1024" doc:"The words to search for, in the syntax that the operation describes." example:"opening hours"`
+	Limit      int               `json:"limit" default:"10" minimum:"1" maximum:"100" doc:"The maximum number of results in the response."`
+	Cursor     *string           `json:"cursor" doc:"The nextCursor of the page before. Without it, the response is the first page."`
+	Collection *string           `json:"collection" doc:"Search only documents of this collection."`
+	Tags       []string          `json:"tag" required:"false" maxItems:"32" doc:"The tags to match. All of them must match."`
+	Prefix     endpoint.AutoBool `json:"prefix" required:"false" doc:"Whether the last word also matches words that begin with it, for search while typing. auto, the default, means only if no document has it as a word."`
+	Highlight  bool              `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
+	Passages   int               `json:"passages" required:"false" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
+	Sort       string            `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
+	Fuzzy      string            `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two."`
+	Filters    []string          `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
+	Facets     []string          `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
 }
 
 // request returns the search that the parameters ask for.
@@ -169,7 +170,7 @@ func (b *searchParameters) request() (search.Request, error) {
 	metadata, err := comparisons(b.Filters, func(i int) string { return item("filter", i) })
 	return search.Request{
 		Query: b.Q, Limit: b.Limit, Cursor: textOrEmpty(b.Cursor), Collection: textOrEmpty(b.Collection), Tags: b.Tags, Metadata: metadata,
-		Repair: b.Fuzzy != "off", Prefix: b.Prefix, Highlight: b.Highlight, Passages: b.Passages, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
+		Repair: b.Fuzzy != "off", Prefix: search.Prefix(b.Prefix), Highlight: b.Highlight, Passages: b.Passages, Facets: distinct(b.Facets), Sort: search.Sort(b.Sort),
 	}, err
 }
 
@@ -208,7 +209,7 @@ type searchView struct {
 	TookMs        float64                 `json:"tookMs" doc:"The duration of the search in milliseconds, with a fraction."`
 	Results       []searchResult          `json:"results" doc:"The documents of this page. The list is empty if nothing matches."`
 	Facets        map[string][]facetCount `json:"facets" doc:"The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty."`
-	Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has. It is null if there is none."`
+	Suggestion    *string                 `json:"suggestion" doc:"The query with similar words for those that no document has, or that few have and are probably misspelled. It is null if there is none."`
 	NextCursor    *string                 `json:"nextCursor"`
 }
 

@@ -74,7 +74,10 @@ func TestParametersOfASearch(t *testing.T) {
 		{"q=stone&tag=all&tag=t-b", object{"q": "stone", "tag": []string{"all", "t-b"}}, []any{"b"}},
 		{"q=stone+-a", object{"q": "stone -a"}, []any{"b", "c"}},
 		{"q=sto&prefix=true", object{"q": "sto", "prefix": true}, []any{"a", "b", "c"}},
-		{"q=sto", object{"q": "sto"}, nil},
+		{"q=sto", object{"q": "sto"}, []any{"a", "b", "c"}}, // no document has it as a word
+		{"q=sto&prefix=auto", object{"q": "sto", "prefix": "auto"}, []any{"a", "b", "c"}},
+		{"q=sto&prefix=false", object{"q": "sto", "prefix": false}, nil},
+		{"q=*", object{"q": "*"}, []any{"a", "b", "c"}},
 		{"q=stone&fuzzy=off", object{"q": "stone", "fuzzy": "off"}, []any{"a", "b", "c"}},
 		{"q=stome", object{"q": "stome"}, []any{"a", "b", "c"}},
 		{"q=stome&fuzzy=off", object{"q": "stome", "fuzzy": "off"}, nil},
