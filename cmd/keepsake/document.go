@@ -22,38 +22,6 @@ func documentsCommand(st *stage) *cobra.Command {
 		documentsExportCommand(st), documentsDeleteCommand(st))
 }
 
-func documentsImportCommand(st *stage) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Import documents from NDJSON or a JSON array", Args: oneArgument,
-		Long: "Imports one document per line: {\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"}. Only a title or a text is\n" +
-			"required. A document whose ID exists is replaced. The file can also be a JSON array of any length, whose elements count\n" +
-			"as lines. `-` reads standard input. A line that is refused does not stop the others, but the exit code is 1.",
-		Example: "  keepsake documents import articles.ndjson",
-	}
-	t := targetFlags(st, cmd)
-	jsonFlag(cmd, &asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		in, size, err := st.openLines(args[0])
-		if err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		defer in.Close()
-		return t.with(cmd.Context(), func(c *client.Client) error {
-			outcome, err := st.importDocuments(cmd.Context(), c, in, size, !asJSON && st.errTTY)
-			if asJSON {
-				if err := st.printJSON(outcome); err != nil {
-					return err
-				}
-			} else if err == nil || outcome.Received > 0 {
-				st.printImport(outcome)
-			}
-			return refusedLines(err, &outcome.Import)
-		})
-	}
-	return cmd
-}
-
 // refusedLines returns the error of an import: its own, or one that counts the refused lines.
 func refusedLines(err error, outcome *client.Import) error {
 	switch {
@@ -64,12 +32,6 @@ func refusedLines(err error, outcome *client.Import) error {
 	default:
 		return nil
 	}
-}
-
-func (st *stage) importDocuments(ctx context.Context, c *client.Client, in io.Reader, size int64, draw bool) (*client.DocumentImport, error) {
-	progress, done := st.importBar(size, draw)
-	defer done()
-	return c.ImportDocuments(ctx, in, progress)
 }
 
 // importBar draws a progress bar if draw is set. A size of -1 means unknown.
@@ -112,7 +74,7 @@ func (st *stage) openLines(name string) (io.ReadCloser, int64, error) {
 	buffered := bufio.NewReader(in)
 	begin, _ := buffered.Peek(512) // an error comes again with the next read
 	if wire.LooksLikeCSV(begin) {
-		return nil, 0, errors.Join(fmt.Errorf("%s looks like CSV; convert it to one JSON object per line; docs/api.md shows how", name), in.Close())
+		return nil, 0, errors.Join(fmt.Errorf("%s looks like CSV; convert it to one JSON object per line", name), in.Close())
 	}
 	return struct {
 		io.Reader
@@ -247,18 +209,3 @@ func (st *stage) countBar(what string, total int64, draw bool) *progressbar.Prog
 
 // shownErrors is how many refused lines are printed. --json prints all that the server returned.
 const shownErrors = 10
-
-func (st *stage) printImport(i *client.DocumentImport) {
-	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d refused\n", i.Received, i.Created, i.Replaced, i.Failed)
-	st.printLineErrors(i.Errors)
-}
-
-func (st *stage) printLineErrors(list []client.ImportError) {
-	for n, e := range list {
-		if n == shownErrors {
-			fmt.Fprintln(st.out, "  …")
-			return
-		}
-		fmt.Fprintf(st.out, "  line %d: %s (%s: %s)\n", e.Line, e.Message, e.Field, e.Issue)
-	}
-}

@@ -62,6 +62,10 @@ var edges = map[string][]string{
 		"internal/base/field", "internal/base/problem", "internal/base/revision", "internal/base/text", "internal/base/unit", "internal/govern/audit", "internal/govern/auth",
 		"internal/search/document",
 	},
+	"internal/search/source": {
+		"internal/search/mapping", "internal/base/problem", "internal/base/table", "internal/base/wire",
+	},
+	"internal/search/textfile": {"internal/search/document", "internal/base/wire"},
 	"internal/search/mapping": {
 		"internal/search/document", "internal/base/field", "internal/base/number", "internal/base/problem", "internal/base/wire",
 	},

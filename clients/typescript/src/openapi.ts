@@ -857,6 +857,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the collections, by name
+         * @description The list contains the collections that have documents, and those that have settings.
+         */
+        get: operations["listCollections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/collections/{collection}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a collection and its settings
+         * @description A collection without settings has the default ones. ETag is the revision of the settings: the number of documents changes without it.
+         */
+        get: operations["getCollection"];
+        /**
+         * Replace the settings of a collection
+         * @description What is omitted gets its default. Synonyms and weights apply to the next search. A language, and fields that were not searched before, apply once the documents are indexed again, which begins at once; until then, searches use the index as it is. The collection need not have documents. With If-None-Match: *, settings are created and not replaced.
+         */
+        put: operations["putCollection"];
+        post?: never;
+        /**
+         * Remove the settings of a collection
+         * @description The documents of the collection stay, and are searched with the default settings. To delete them, use POST /documents/delete.
+         */
+        delete: operations["deleteCollection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/developer/api-keys": {
         parameters: {
             query?: never;
@@ -1123,8 +1171,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import documents from lines of JSON
-         * @description Each line is a document in the format of createDocument. A document whose ID exists is replaced. An invalid line does not affect the others. If the request has an Idempotency-Key, every line must have an ID. The body can also be a JSON array of at most 8 MiB; line is then the position in the array, starting at 1.
+         * Import documents from lines of JSON or a CSV
+         * @description Each line is a document in the format of createDocument. A document whose ID exists is replaced. An invalid line does not affect the others. A line without an ID gets one that follows from its workspace, collection and content, so that importing it again replaces the document. The body can also be a JSON array of at most 8 MiB; line is then the position in the array, starting at 1. Or it is a CSV whose first row has the names of the columns; line is then the line on which a row begins. Rows of any form become documents if the parameters say which of their values are which fields. Values of nested objects have names with dots.
          */
         post: operations["importDocuments"];
         delete?: never;
@@ -1177,6 +1225,26 @@ export interface paths {
          * @description The status is `degraded` if a part is missing, such as free disk space, but requests are still handled.
          */
         get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/languages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the languages of documents
+         * @description A document, and the settings of a collection, can have one of these languages. It decides which words of a document are forms of one word.
+         */
+        get: operations["listLanguages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1483,6 +1551,26 @@ export interface paths {
          * @description A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `"Quoted phrases"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; `suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change.
          */
         post: operations["searchPost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search/multi": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run up to 20 searches
+         * @description The searches run one after the other, and the results have the same order. Each search counts as one request towards rate limits and quotas. A search that fails does not affect the others: its result is the body of the error that it would have alone. So is that of a search for which no requests are left; if not even the first one can run, the response is 429.
+         */
+        post: operations["searchMulti"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1971,9 +2059,11 @@ export interface components {
         ChangeDocumentBody: {
             /** @description The collection that the document belongs to. null stands for the collection named default. */
             collection?: string | null;
+            /** @description The language of the document, as a code that GET /api/v1/languages lists. null removes it. */
+            language?: string | null;
             /** @description The metadata to merge, name by name. A null value removes the entry. null instead of an object removes all entries. */
             metadata?: {
-                [key: string]: string | number | boolean | null;
+                [key: string]: string | number | boolean | (string | number | boolean)[] | null;
             } | null;
             /** @description The new tags, which replace all old ones. null removes all of them. */
             tags?: string[] | null;
@@ -2115,6 +2205,73 @@ export interface components {
              * @enum {string}
              */
             verdict: "kept" | "extended" | "postponed";
+        };
+        CollectionSettings: {
+            /**
+             * @description The fields that are searched, with their weights, which are greater than 0 and at most 100: title, text, and at most 8 entries of metadata by names such as metadata.author. A word in a field of twice the weight counts twice. Without fields, title is searched with a weight of 2.5 and text with 1.
+             * @example {
+             *       "metadata.author": 2,
+             *       "text": 1,
+             *       "title": 3
+             *     }
+             */
+            fields?: {
+                [key: string]: number | null;
+            } | null;
+            /**
+             * @description The language of documents that have none of their own, as a code that GET /api/v1/languages lists. Without one, the words of each document decide.
+             * @example de
+             */
+            language?: string | null;
+            /**
+             * @description A list of at most 1,000 rows. A row is an array of 2 to 10 words, each of which also finds the others; an object with from, a word, and to, an array of 1 to 10 words that it also finds; or "english" for the program's own list of related English words. A word has at most 128 characters, and can consist of several words, which are then a phrase. null and an empty list mean none.
+             * @example [
+             *       [
+             *         "sofa",
+             *         "couch"
+             *       ],
+             *       {
+             *         "from": "tv",
+             *         "to": [
+             *           "television"
+             *         ]
+             *       }
+             *     ]
+             */
+            synonyms?: unknown[] | null;
+        };
+        CollectionView: {
+            /**
+             * @description The name of the collection.
+             * @example handbook
+             */
+            collection: string;
+            /**
+             * Format: int64
+             * @description The number of documents in the collection.
+             */
+            documents: number;
+            /** @description The fields that are searched, with their weights. It is null if they were not set: then title is searched with a weight of 2.5 and text with 1. */
+            fields: {
+                [key: string]: number;
+            } | null;
+            /**
+             * @description The language of documents that have none of their own. It is null if the words of each document decide.
+             * @example de
+             */
+            language: string | null;
+            /**
+             * Format: int64
+             * @description The revision of the settings, which also grows when they are removed. It is 0 if there never were any. ETag and If-Match have it in quotes.
+             */
+            revision: number;
+            /** @description The rows of synonyms: arrays of words that find each other, objects with from and to, and "english" for the program's own list. It is empty if there are none. */
+            synonyms: unknown[];
+            /**
+             * Format: date-time
+             * @description The time of the last change of the settings. It is null if the collection has no settings.
+             */
+            updatedAt: string | null;
         };
         ContextOmitted: {
             /**
@@ -2462,9 +2619,14 @@ export interface components {
              * @example handbook
              */
             collection?: string | null;
-            /** @description Named values: strings of at most 1,024 characters, numbers or booleans. */
+            /**
+             * @description The language of the document, as a code that GET /api/v1/languages lists. Without one, it is that of the collection's settings, or else that of the document's own words.
+             * @example en
+             */
+            language?: string | null;
+            /** @description Named values: strings of at most 1,024 characters, numbers, booleans, or arrays of at most 64 of these. */
             metadata?: {
-                [key: string]: string | number | boolean | null;
+                [key: string]: string | number | boolean | (string | number | boolean)[] | null;
             } | null;
             /** @description Words to select documents by, in lists and searches. Repeated ones are stored once. */
             tags?: string[] | null;
@@ -2497,9 +2659,14 @@ export interface components {
              * @example opening-hours
              */
             id: string;
-            /** @description The metadata of the document: strings, numbers or booleans by name. */
+            /**
+             * @description The language of the document, as it was stored. It is null if none was.
+             * @example en
+             */
+            language: string | null;
+            /** @description The metadata of the document: strings, numbers, booleans or arrays of these by name. */
             metadata: {
-                [key: string]: string | number | boolean;
+                [key: string]: string | number | boolean | (string | number | boolean)[];
             };
             /**
              * Format: int64
@@ -2875,6 +3042,11 @@ export interface components {
              * @description The number of lines whose document is new.
              */
             created: number;
+            /**
+             * Format: int64
+             * @description The number of documents that were deleted, because replace is true and the body does not contain them.
+             */
+            deleted: number;
             /** @description The first 100 lines that were refused, in the order of the lines. */
             errors: components["schemas"]["LineError"][];
             /**
@@ -2882,11 +3054,11 @@ export interface components {
              * @description The number of lines that were refused.
              */
             failed: number;
-            /** @description How many lines failed for which reason, the most frequent first. */
+            /** @description How many lines failed for which reason, and what was left out of lines that were imported, the most frequent first. Lines that are equal to one before them, and have no ID, are counted as duplicate. */
             issues: components["schemas"]["LineIssue"][];
             /**
              * Format: int64
-             * @description The number of lines that were read, without blank ones.
+             * @description The number of lines or rows that were read, without blank ones.
              */
             received: number;
             /**
@@ -2982,6 +3154,20 @@ export interface components {
              */
             monthly: number;
         };
+        LanguageView: {
+            /**
+             * @description The code of the language in ISO 639-1. The code und stands for any language that is not in the list.
+             * @example de
+             */
+            language: string;
+            /**
+             * @description The English name of the language.
+             * @example German
+             */
+            name: string;
+            /** @description Whether a word finds its other forms. In languages without a stemmer, words match as they are spelled. */
+            stemmer: boolean;
+        };
         LimiterView: {
             /** @description Whether counters cannot be stored or shared right now. */
             degraded: boolean;
@@ -3027,7 +3213,7 @@ export interface components {
         LineIssue: {
             /**
              * Format: int64
-             * @description The number of lines that failed for this reason.
+             * @description The number of lines that failed for this reason, or of values that were left out for it.
              */
             count: number;
             /** @description The field with the problem, body for the whole line, or the limit of the tier that is reached. */
@@ -3047,6 +3233,12 @@ export interface components {
             /** @description The value of the parameter cursor for the next page. It is null on the last page. */
             nextCursor: string | null;
         };
+        ListCollectionsAnswer: {
+            /** @description The items of this page, at most limit. The list is empty if there are none. */
+            items: components["schemas"]["CollectionView"][];
+            /** @description The value of the parameter cursor for the next page. It is null on the last page. */
+            nextCursor: string | null;
+        };
         ListDocumentsAnswer: {
             /** @description The items of this page, at most limit. The list is empty if there are none. */
             items: components["schemas"]["DocumentView"][];
@@ -3056,6 +3248,12 @@ export interface components {
         ListErrorsAnswer: {
             /** @description The kinds of errors, with the most frequent first, at most limit. */
             items: components["schemas"]["ErrorCountView"][];
+        };
+        ListLanguagesAnswer: {
+            /** @description The items of this page, at most limit. The list is empty if there are none. */
+            items: components["schemas"]["LanguageView"][];
+            /** @description The value of the parameter cursor for the next page. It is null on the last page. */
+            nextCursor: string | null;
         };
         ListMemoriesAnswer: {
             /** @description The items of this page, at most limit. The list is empty if there are none. */
@@ -3374,9 +3572,14 @@ export interface components {
              * @example opening-hours
              */
             id?: string | null;
-            /** @description Named values: strings of at most 1,024 characters, numbers or booleans. */
+            /**
+             * @description The language of the document, as a code that GET /api/v1/languages lists. Without one, it is that of the collection's settings, or else that of the document's own words.
+             * @example en
+             */
+            language?: string | null;
+            /** @description Named values: strings of at most 1,024 characters, numbers, booleans, or arrays of at most 64 of these. */
             metadata?: {
-                [key: string]: string | number | boolean | null;
+                [key: string]: string | number | boolean | (string | number | boolean)[] | null;
             } | null;
             /** @description Words to select documents by, in lists and searches. Repeated ones are stored once. */
             tags?: string[] | null;
@@ -3558,9 +3761,14 @@ export interface components {
             collection: string;
             /** @description The ID of the document, which an import keeps. */
             id: string;
-            /** @description The metadata of the document: strings, numbers or booleans by name. */
+            /**
+             * @description The language of the document, as it was stored. It is null if none was.
+             * @example en
+             */
+            language: string | null;
+            /** @description The metadata of the document: strings, numbers, booleans or arrays of these by name. */
             metadata: {
-                [key: string]: string | number | boolean;
+                [key: string]: string | number | boolean | (string | number | boolean)[];
             };
             /** @description The tags of the document, in the order in which they were sent. */
             tags: string[];
@@ -4379,35 +4587,6 @@ export interface components {
              */
             graceSeconds?: number | null;
         };
-        SearchAnswer: {
-            /** @description The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty. */
-            facets: {
-                [key: string]: components["schemas"]["FacetCount"][];
-            };
-            /** @description The value of the parameter cursor for the next page. It is null on the last page. */
-            nextCursor: string | null;
-            /** @description The query as it was sent. */
-            query: string;
-            /** @description The documents of this page. The list is empty if nothing matches. */
-            results: components["schemas"]["SearchResult"][];
-            /** @description The query with similar words for those that no document has. It is null if there is none. */
-            suggestion: string | null;
-            /**
-             * Format: double
-             * @description The duration of the search in milliseconds, with a fraction.
-             */
-            tookMs: number;
-            /**
-             * Format: int64
-             * @description The number of documents that match, on all pages together.
-             */
-            total: number;
-            /**
-             * @description Whether total is exact, which is eq, or a lower bound, which is gte.
-             * @enum {string}
-             */
-            totalRelation: "eq" | "gte";
-        };
         SearchHighlight: {
             /**
              * Format: int64
@@ -4463,6 +4642,16 @@ export interface components {
             merges: number;
             /**
              * Format: int64
+             * @description How many documents were indexed again for that reason since the start of the process.
+             */
+            renewedDocuments: number;
+            /**
+             * Format: int64
+             * @description Documents that are to be indexed again, because the settings of their collection changed.
+             */
+            renewingDocuments: number;
+            /**
+             * Format: int64
              * @description How many documents were written by flushes and merges since the start of the process.
              */
             rewrittenDocuments: number;
@@ -4472,7 +4661,107 @@ export interface components {
              */
             segments: number;
         };
-        SearchPostAnswer: {
+        SearchMultiAnswer: {
+            /** @description The results of the searches, in their order. A result with the field error is the body of an error. */
+            results: (components["schemas"]["SearchView"] | components["schemas"]["ErrorBody"] | components["schemas"]["RateLimitBody"])[];
+        };
+        SearchMultiBody: {
+            /** @description The searches, each in the format of searchPost. */
+            searches: (unknown | components["schemas"]["SearchParameters"] | null)[];
+        };
+        SearchParameters: {
+            /** @description Search only documents of this collection. */
+            collection?: string | null;
+            /** @description The nextCursor of the page before. Without it, the response is the first page. */
+            cursor?: string | null;
+            /** @description Names: collection, tag, or metadata entries. The matching documents are counted for each value. */
+            facets?: string[] | null;
+            /**
+             * @description Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match.
+             * @example [
+             *       "floor:gte:2"
+             *     ]
+             */
+            filter?: string[] | null;
+            /**
+             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. The default is auto.
+             * @enum {string|null}
+             */
+            fuzzy?: "auto" | "off" | null;
+            /** @description Whether the response says where words of the query are in snippets and titles. The default is true. */
+            highlight?: boolean | null;
+            /**
+             * Format: int64
+             * @description The maximum number of results in the response. The default is 10.
+             */
+            limit?: number | null;
+            /**
+             * Format: int64
+             * @description The number of passages of each text in the response, at most: whole sentences for a prompt.
+             */
+            passages?: number | null;
+            /** @description Whether the last word matches as a prefix, for search while typing. */
+            prefix?: boolean | null;
+            /**
+             * @description The words to search for, in the syntax that the operation describes.
+             * @example opening hours
+             */
+            q: string;
+            /**
+             * @description The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest. The default is relevance.
+             * @enum {string|null}
+             */
+            sort?: "relevance" | "-updatedAt" | "updatedAt" | null;
+            /** @description The tags to match. All of them must match. */
+            tag?: string[] | null;
+        };
+        SearchPassage: {
+            /**
+             * Format: int64
+             * @description The end of the passage, in code points. The code point at this offset is no longer part of it.
+             */
+            end: number;
+            /**
+             * Format: int64
+             * @description The start of the passage in the text of the document, in code points.
+             */
+            start: number;
+            /** @description Whole sentences of the text, at most 1,000 characters. A longer sentence is cut between words. */
+            text: string;
+        };
+        SearchResult: {
+            /** @description The collection that the document belongs to. */
+            collection: string;
+            /** @description The places of words of the query in snippet and title. The list is empty if highlight is false. */
+            highlights: components["schemas"]["SearchHighlight"][];
+            /** @description The ID of the document. */
+            id: string;
+            /** @description The metadata of the document: strings, numbers, booleans or arrays of these by name. */
+            metadata: {
+                [key: string]: string | number | boolean | (string | number | boolean)[];
+            };
+            /** @description The parts of the document's text that match best, best first. They do not overlap. If only the title matches, the passage is the beginning of the text. The list is empty if passages is 0. */
+            passages: components["schemas"]["SearchPassage"][];
+            /**
+             * Format: double
+             * @description The score of the match. It is higher for better matches, and comparable only within one response.
+             */
+            score: number;
+            /** @description The plain text around the best match. */
+            snippet: string;
+            /** @description The tags of the document, in the order in which they were sent. */
+            tags: string[];
+            /** @description The title of the document. It is empty if the document has none. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description The time of the last change, or of creation if there was none.
+             */
+            updatedAt: string;
+            /** @description The URL of the original. It is null if none was stored. */
+            url: string | null;
+        };
+        SearchView: {
             /** @description The counts of matching documents by facet, most frequent value first, at most 100 values each. Without facets in the request, it is empty. */
             facets: {
                 [key: string]: components["schemas"]["FacetCount"][];
@@ -4500,77 +4789,6 @@ export interface components {
              * @enum {string}
              */
             totalRelation: "eq" | "gte";
-        };
-        SearchPostBody: {
-            /** @description Search only documents of this collection. */
-            collection?: string | null;
-            /** @description The nextCursor of the page before. Without it, the response is the first page. */
-            cursor?: string | null;
-            /** @description Names: collection, tag, or metadata entries. The matching documents are counted for each value. */
-            facets?: string[] | null;
-            /**
-             * @description Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match.
-             * @example [
-             *       "floor:gte:2"
-             *     ]
-             */
-            filter?: string[] | null;
-            /**
-             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. The default is auto.
-             * @enum {string|null}
-             */
-            fuzzy?: "auto" | "off" | null;
-            /** @description Whether the response says where words of the query are in snippets and titles. The default is true. */
-            highlight?: boolean | null;
-            /**
-             * Format: int64
-             * @description The maximum number of results in the response. The default is 10.
-             */
-            limit?: number | null;
-            /** @description Whether the last word matches as a prefix, for search while typing. */
-            prefix?: boolean | null;
-            /**
-             * @description The words to search for, in the syntax that the operation describes.
-             * @example opening hours
-             */
-            q: string;
-            /**
-             * @description The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest. The default is relevance.
-             * @enum {string|null}
-             */
-            sort?: "relevance" | "-updatedAt" | "updatedAt" | null;
-            /** @description The tags to match. All of them must match. */
-            tag?: string[] | null;
-        };
-        SearchResult: {
-            /** @description The collection that the document belongs to. */
-            collection: string;
-            /** @description The places of words of the query in snippet and title. The list is empty if highlight is false. */
-            highlights: components["schemas"]["SearchHighlight"][];
-            /** @description The ID of the document. */
-            id: string;
-            /** @description The metadata of the document: strings, numbers or booleans by name. */
-            metadata: {
-                [key: string]: string | number | boolean;
-            };
-            /**
-             * Format: double
-             * @description The score of the match. It is higher for better matches, and comparable only within one response.
-             */
-            score: number;
-            /** @description The plain text around the best match. */
-            snippet: string;
-            /** @description The tags of the document, in the order in which they were sent. */
-            tags: string[];
-            /** @description The title of the document. It is empty if the document has none. */
-            title: string;
-            /**
-             * Format: date-time
-             * @description The time of the last change, or of creation if there was none.
-             */
-            updatedAt: string;
-            /** @description The URL of the original. It is null if none was stored. */
-            url: string | null;
         };
         SecretView: {
             /**
@@ -7625,6 +7843,162 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listCollections: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items in the response. */
+                limit?: number;
+                /** @description The nextCursor of the page before. Without it, the response is the first page. The other parameters must stay the same, except limit. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListCollectionsAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description An entity tag. If it names the current revision, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The name of the collection. */
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    putCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the revision that the request is meant for. If the current revision is another one, the request is refused with 412. Without it, the request applies to any revision. */
+                "If-Match"?: string;
+                /** @description With *, existing settings are not replaced and the request is refused with 412. */
+                "If-None-Match"?: string;
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The name of the collection, which the client chooses: at most 128 characters. */
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CollectionSettings"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the revision that the request is meant for. If the current revision is another one, the request is refused with 412. Without it, the request applies to any revision. */
+                "If-Match"?: string;
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The name of the collection. */
+                collection: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listAPIKeys: {
         parameters: {
             query?: {
@@ -8286,9 +8660,28 @@ export interface operations {
     };
     importDocuments: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The name of the value that is the ID. An integer is taken as its digits. The default is id. */
+                id?: string;
+                /** @description The name of the value that is the title. The default is title. */
+                title?: string;
+                /** @description The name of the value that is the text, or several names separated by commas, whose values are joined by blank lines. The default is text. */
+                text?: string;
+                /** @description The name of the value that has the tags: an array, or a text in which they are parted by |. The default is tags. */
+                tags?: string;
+                /** @description The name of the value that is the URL. The default is url. */
+                url?: string;
+                /** @description The name of the value that is the collection. The default is collection. */
+                collection?: string;
+                /** @description The collection of the rows that have none. */
+                into?: string;
+                /** @description Whether the documents of the collection into that are not in the body are deleted, once all rows are stored and none failed. */
+                replace?: boolean;
+                /** @description What becomes of the other values of a row: with refuse the row is refused, with drop they are left out, and with metadata they become metadata, where texts of more than 1,024 characters are cut. */
+                rest?: "metadata" | "refuse" | "drop";
+            };
             header?: {
-                /** @description A key that makes the import safe to retry. Every line must then have an ID. */
+                /** @description A key that makes the import safe to retry. */
                 "Idempotency-Key"?: string;
                 /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8333,6 +8726,12 @@ export interface operations {
                  *     {"id":"refunds","collection":"handbook","title":"Refunds","text":"Send it back within 30 days.","tags":["orders"]}
                  */
                 "application/x-ndjson": string;
+                /**
+                 * @example id,collection,title,text,tags
+                 *     opening-hours,handbook,Opening hours,"Open from Monday to Friday, from 9 to 5.",
+                 *     refunds,handbook,Refunds,Send it back within 30 days.,orders|returns
+                 */
+                "text/csv": string;
             };
         };
         responses: {
@@ -8556,6 +8955,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HealthView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listLanguages: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items in the response. */
+                limit?: number;
+                /** @description The nextCursor of the page before. Without it, the response is the first page. The other parameters must stay the same, except limit. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListLanguagesAnswer"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9315,6 +9750,8 @@ export interface operations {
                 prefix?: boolean;
                 /** @description Whether the response says where words of the query are in snippets and titles. */
                 highlight?: boolean;
+                /** @description The number of passages of each text in the response, at most: whole sentences for a prompt. */
+                passages?: number;
                 /** @description The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest. */
                 sort?: "relevance" | "-updatedAt" | "updatedAt";
                 /** @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent. */
@@ -9339,7 +9776,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SearchAnswer"];
+                    "application/json": components["schemas"]["SearchView"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9364,7 +9801,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SearchPostBody"];
+                "application/json": components["schemas"]["SearchParameters"];
             };
         };
         responses: {
@@ -9374,7 +9811,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SearchPostAnswer"];
+                    "application/json": components["schemas"]["SearchView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchMulti: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ID of the request. An ID that does not match `^[A-Za-z0-9_-]{8,64}$` is replaced by a generated one. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchMultiBody"];
+            };
+        };
+        responses: {
+            /** @description The request succeeded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchMultiAnswer"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -32,6 +33,7 @@ const maxTexts = 4
 type column struct {
 	name   string
 	folded string
+	last   string // the same of the part after the last dot
 	values []any
 }
 
@@ -40,7 +42,7 @@ type column struct {
 func Guess(sample []wire.Row, fixed Mapping) (m Mapping, plain bool) {
 	m = fixed
 	columns := columnsOf(sample)
-	if fixed.Rest == "" && isDocuments(columns, fixed) {
+	if fixed.Rest == "" && areDocuments(sample, fixed) {
 		m.Rest = Refuse
 		return m, true
 	}
@@ -87,7 +89,7 @@ func columnsOf(sample []wire.Row) []*column {
 				if len(list) == 2_000 {
 					continue // more than a document can have anyway
 				}
-				c = &column{name: l.name, folded: folded(l.name)}
+				c = &column{name: l.name, folded: folded(l.name), last: folded(l.name[strings.LastIndexByte(l.name, '.')+1:])}
 				byName[l.name] = c
 				list = append(list, c)
 			}
@@ -109,36 +111,41 @@ func folded(name string) string {
 	}, name)
 }
 
-// isDocuments reports whether rows have the form of documents.
-func isDocuments(columns []*column, fixed Mapping) bool {
+// areDocuments reports whether most rows have the form of documents. A row with a misspelled name is then refused, not mapped.
+func areDocuments(sample []wire.Row, fixed Mapping) bool {
 	fixed.Rest = Refuse
-	if !fixed.Plain() {
+	if !fixed.Plain() || len(sample) == 0 {
 		return false
 	}
-	filled := false
-	for _, c := range columns {
-		if strings.HasPrefix(c.name, ownEntries) {
-			continue
+	n, someText := 0, false
+	for i := range sample {
+		known, text := isDocument(&sample[i])
+		if known {
+			n++
 		}
-		known := false
-		for _, name := range fields {
-			known = known || c.name == name
-		}
-		if !known {
-			return false
-		}
-		filled = filled || c.name == fieldTitle || c.name == fieldText
-		if c.name == fieldTitle || c.name == fieldText {
-			for _, value := range c.values {
-				switch value.(type) {
-				case string, Cell:
-				default:
-					return false
-				}
+		someText = someText || text
+	}
+	return 2*n >= len(sample) && someText
+}
+
+// isDocument reports whether all values of a row are fields of a document, and whether it has a title or a text.
+func isDocument(row *wire.Row) (known, text bool) {
+	for _, l := range leavesOf(row) {
+		filled := l.name == fieldTitle || l.name == fieldText
+		switch l.value.(type) {
+		case string, Cell:
+			text = text || filled
+		case nil:
+		default:
+			if filled { // a number as a title
+				return false, false
 			}
 		}
+		if l.entry == "" && !slices.Contains(fields, l.name) {
+			return false, text
+		}
 	}
-	return filled
+	return true, text
 }
 
 type guess struct {
@@ -149,11 +156,14 @@ type guess struct {
 
 // first returns the column with the best of names that fits, and takes it; "" if there is none.
 func (g *guess) first(names []string, fits func(c *column) bool) string {
-	for _, name := range names {
-		for _, c := range g.columns {
-			if c.folded == name && !g.taken[c.name] && len(c.values) > 0 && fits(c) {
-				g.taken[c.name] = true
-				return c.name
+	for _, nested := range []bool{false, true} {
+		for _, name := range names {
+			for _, c := range g.columns {
+				is := c.folded == name || nested && c.last == name
+				if is && !g.taken[c.name] && g.common(c) && fits(c) {
+					g.taken[c.name] = true
+					return c.name
+				}
 			}
 		}
 	}
@@ -170,7 +180,7 @@ func (g *guess) identifies(c *column) bool {
 		}
 		seen[id] = true
 	}
-	return len(c.values) == g.rows
+	return len(c.values) == g.rows && !strings.Contains(c.name, ".") // that of an object in a row is often another's
 }
 
 func isTitle(c *column) bool {
@@ -198,7 +208,7 @@ func (g *guess) texts() []string {
 	}
 	longest, size := "", 60 // a shorter text is no text
 	for _, c := range g.columns {
-		if n := c.length(); !g.taken[c.name] && !strings.Contains(c.name, ",") && !isURL(c) && n > size {
+		if n := c.length(); !g.taken[c.name] && !strings.Contains(c.name, ",") && !isURL(c) && g.common(c) && n > size {
 			longest, size = c.name, n
 		}
 	}
@@ -234,17 +244,49 @@ func isText(c *column) bool {
 	return true
 }
 
-// shortText returns the first column of short texts.
+// shortText returns the first column of short texts, if possible of names that are not the same in most rows.
 func (g *guess) shortText() string {
-	for _, c := range g.columns {
-		n := c.length()
-		_, number := cellOf(textOfFirst(c)).(float64)
-		if !g.taken[c.name] && n > 0 && n <= 200 && !number && isTitle(c) && !isURL(c) {
-			g.taken[c.name] = true
-			return c.name
+	for _, fits := range []func(c *column) bool{
+		func(c *column) bool { return c.isWords() && c.differs() },
+		(*column).isWords,
+		func(c *column) bool {
+			_, number := cellOf(textOfFirst(c)).(float64)
+			return !number && c.differs()
+		},
+	} {
+		for _, c := range g.columns {
+			if n := c.length(); !g.taken[c.name] && n > 0 && n <= 200 && g.common(c) && fits(c) && isTitle(c) && !isURL(c) {
+				g.taken[c.name] = true
+				return c.name
+			}
 		}
 	}
 	return ""
+}
+
+// common reports whether many rows have a value in a column.
+func (g *guess) common(c *column) bool { return 4*len(c.values) >= g.rows }
+
+// isWords reports whether the first value of a column has letters, and is no date or number.
+func (c *column) isWords() bool {
+	text, letters := textOfFirst(c), 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters > 2 && 2*letters > len([]rune(text))
+}
+
+// differs reports whether the values of a column are not mostly the same.
+func (c *column) differs() bool {
+	seen := map[any]bool{}
+	for _, value := range c.values {
+		if _, list := value.(wire.List); !list {
+			seen[value] = true
+		}
+	}
+	return len(seen) > len(c.values)/3
 }
 
 func textOfFirst(c *column) string {

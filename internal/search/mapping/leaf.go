@@ -64,3 +64,12 @@ func named(leaves []leaf, name string) (index int, nested bool) {
 	}
 	return -1, nested
 }
+
+// Names returns the names of the values of a row, in their order.
+func Names(row *wire.Row) []string {
+	var names []string
+	for _, l := range leavesOf(row) {
+		names = append(names, l.name)
+	}
+	return names
+}

@@ -1,0 +1,475 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"keepsake/client"
+	"keepsake/internal/base/wire"
+	"keepsake/internal/search/mapping"
+	"keepsake/internal/search/source"
+	"keepsake/internal/search/textfile"
+)
+
+// importJob is what `documents import` is asked to do.
+type importJob struct {
+	st        *stage
+	client    *client.Client // nil for a dry run
+	options   client.ImportOptions
+	delimiter string
+	files     bool
+	dryRun    bool
+	asJSON    bool
+}
+
+func documentsImportCommand(st *stage) *cobra.Command {
+	j := &importJob{st: st}
+	var text string
+	cmd := &cobra.Command{
+		Use: "import FILE|DIR|-", Short: "Import documents from JSON, CSV or text files", Args: oneArgument,
+		Long: "Imports the rows of a file: JSON objects, one per line or in an array of any length, or a CSV with a first row of names.\n" +
+			"The file can be compressed with gzip. `-` reads standard input; of a folder, all such files are imported. Rows in the form\n" +
+			"{\"id\",\"collection\",\"title\",\"text\",\"url\",\"tags\",\"metadata\"} are stored as they are. Of others, the command guesses which\n" +
+			"values are the ID, title, text, tags and URL, says so, and makes metadata of the rest. --dry-run shows what it would do,\n" +
+			"and flags name what it should take instead. Values in nested objects have names with dots.\n\n" +
+			"With --files, each file is a document: Markdown, HTML, text, DOCX, and PDF if pdftotext is installed. A text that is longer\n" +
+			"than a document can be becomes several.\n\n" +
+			"A document whose ID exists is replaced. A row without an ID gets one that follows from its content, so the same file can be\n" +
+			"imported again. A row that is refused does not stop the others, but the exit code is 1.",
+		Example: "  keepsake documents import articles.ndjson\n" +
+			"  keepsake documents import products.csv --dry-run\n" +
+			"  keepsake documents import products.csv.gz --id sku --text notes --into products --replace\n" +
+			"  keepsake documents import handbook --files --into handbook",
+	}
+	t := targetFlags(st, cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&j.options.ID, "id", "", "`NAME` of the value that is the ID")
+	flags.StringVar(&j.options.Title, "title", "", "`NAME` of the value that is the title")
+	flags.StringVar(&text, "text", "", "`NAMES`, separated by commas, of the values that are the text")
+	flags.StringVar(&j.options.Tags, "tags", "", "`NAME` of the value with the tags: an array, or a text that parts them by |")
+	address := flags.Lookup("url")
+	address.Value, address.Usage = &addressOrName{address: &t.url, name: &j.options.URL},
+		"`URL` of a running server, or the NAME of the value that is the URL of a document (repeatable)"
+	cmd.PreRun = func(*cobra.Command, []string) { address.Changed = t.url != "" } // a name is no address, so it goes with --data
+	flags.StringVar(&j.options.Collection, "collection", "", "`NAME` of the value that is the collection")
+	flags.StringVar(&j.options.Into, "into", "", "collection `NAME` of the rows that have none")
+	flags.StringVar(&j.options.Rest, "rest", "", "what becomes of other values: `WHAT` is metadata, drop or refuse (the row)")
+	flags.BoolVar(&j.options.Replace, "replace", false, "delete the documents of the collection that are not in the file; needs the flag into")
+	flags.StringVar(&j.delimiter, "delimiter", "", "`CHARACTER` between the cells of a CSV, or tab (default: as in its first row)")
+	flags.BoolVar(&j.files, "files", false, "make a document of each file")
+	flags.BoolVar(&j.dryRun, "dry-run", false, "only show the mapping and the first three documents")
+	jsonFlag(cmd, &j.asJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if text != "" {
+			j.options.Text = strings.Split(text, ",")
+		}
+		if err := j.check(); err != nil {
+			return err
+		}
+		if j.dryRun {
+			return j.run(cmd.Context(), args[0])
+		}
+		return t.with(cmd.Context(), func(c *client.Client) error {
+			j.client = c
+			return j.run(cmd.Context(), args[0])
+		})
+	}
+	return cmd
+}
+
+// addressOrName is the flag --url of an import, which has two meanings. An address has a scheme, and a name of a value has none.
+type addressOrName struct{ address, name *string }
+
+// String implements pflag.Value.
+func (v *addressOrName) String() string {
+	if v.address == nil {
+		return ""
+	}
+	return *v.address
+}
+
+// Type implements pflag.Value.
+func (*addressOrName) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (v *addressOrName) Set(text string) error {
+	if strings.Contains(text, "://") {
+		*v.address = text
+	} else {
+		*v.name = text
+	}
+	return nil
+}
+
+// check refuses flags that contradict each other.
+func (j *importJob) check() error {
+	o := &j.options
+	mapped := o.ID != "" || o.Title != "" || len(o.Text) > 0 || o.Tags != "" || o.URL != "" || o.Collection != "" || o.Rest != ""
+	switch {
+	case o.Replace && o.Into == "":
+		return usageError("--replace needs --into, whose documents it deletes")
+	case o.Rest != "" && !slices.Contains([]string{"metadata", "drop", "refuse"}, o.Rest):
+		return usageError("--rest is metadata, drop or refuse")
+	case slices.Contains(o.Text, ""):
+		return usageError("--text is a list of names, separated by commas")
+	case j.files && (mapped || j.delimiter != ""):
+		return usageError("--files cannot be combined with flags that name values of rows")
+	case j.delimiter != "" && j.comma() == 0:
+		return usageError("--delimiter is one ASCII character, or tab")
+	}
+	return nil
+}
+
+// comma returns the delimiter; 0 if there is none.
+func (j *importJob) comma() byte {
+	switch {
+	case j.delimiter == "tab", j.delimiter == `\t`:
+		return '\t'
+	case len(j.delimiter) == 1 && j.delimiter[0] < 0x80 && !strings.Contains("\"\r\n\x00", j.delimiter):
+		return j.delimiter[0]
+	default:
+		return 0
+	}
+}
+
+func (j *importJob) run(ctx context.Context, name string) error {
+	names, err := j.expand(name)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if j.files {
+		return j.runFiles(ctx, name, names)
+	}
+	if j.options.Replace && len(names) > 1 {
+		return fmt.Errorf("import: --replace takes one file, and %s has %d; otherwise each would delete the documents of the others", name, len(names))
+	}
+	total := &client.DocumentImport{}
+	for _, one := range names {
+		outcome, err := j.importFile(ctx, one)
+		if outcome != nil {
+			total.Received, total.Failed = total.Received+outcome.Received, total.Failed+outcome.Failed
+			if err := j.report(outcome); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+	}
+	return refusedLines(nil, &total.Import)
+}
+
+// rowFiles are the names of files with rows.
+var rowFiles = []string{".json", ".ndjson", ".jsonl", ".csv", ".tsv"}
+
+// expand returns the files to import.
+func (j *importJob) expand(name string) ([]string, error) {
+	if name == "-" {
+		if j.files {
+			return nil, errors.New("--files needs the name of a file or folder")
+		}
+		return []string{name}, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	known, hint := func(path string) bool {
+		return slices.Contains(rowFiles, strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))))
+	}, "JSON or CSV; add --files for Markdown, HTML, text, DOCX and PDF"
+	if j.files {
+		known, hint = textfile.Known, "Markdown, HTML, text, DOCX or PDF"
+	}
+	var names []string
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != name && strings.HasPrefix(entry.Name(), "."): // of version control, of editors
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.Type().IsRegular() && known(path):
+			names = append(names, path)
+		}
+		return nil
+	})
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s has no file of %s", name, hint)
+	}
+	return names, err
+}
+
+// sampleRows is how many rows a guess reads.
+const sampleRows = 1_000
+
+// importFile imports the rows of a file. The outcome is nil if nothing was sent.
+func (j *importJob) importFile(ctx context.Context, name string) (*client.DocumentImport, error) {
+	in, size, err := j.st.openInput(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	counted := &countingReader{in: in}
+	rows, err := source.Open(counted, j.comma())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	o, m, isPlain, err := j.guess(rows)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if !isPlain && !j.asJSON {
+		fmt.Fprintf(j.st.out, "%s: %s\n", plain(name), mappingText(o))
+	}
+	if j.dryRun {
+		return nil, j.show(rows, &m)
+	}
+	progress, done := j.st.importBar(size, !j.asJSON && j.st.errTTY)
+	defer done()
+	report := func() {
+		if progress != nil {
+			progress(counted.n)
+		}
+	}
+	outcome, err := j.client.ImportRows(ctx, &rowsOf{rows: rows, header: headerOf(rows)}, o, report)
+	if errors.Is(err, client.ErrTooManyRows) {
+		return nil, fmt.Errorf("%w, which is what --replace can take; import the file without it", err)
+	}
+	return outcome, err
+}
+
+// guess completes the mapping from the first rows. isPlain is whether they need none.
+func (j *importJob) guess(rows *source.Reader) (o client.ImportOptions, m mapping.Mapping, isPlain bool, err error) {
+	o = j.options
+	first, err := rows.Sample(sampleRows)
+	if err != nil {
+		return o, m, false, err
+	}
+	fixed := mapping.Mapping{
+		ID: o.ID, Title: o.Title, Text: o.Text, Tags: o.Tags, URL: o.URL, Collection: o.Collection, Rest: mapping.Rest(o.Rest),
+	}
+	m, isPlain = mapping.Guess(rowsThatAre(first), fixed)
+	if isPlain || len(first) == 0 {
+		m.Rest = cmp.Or(m.Rest, mapping.Refuse)
+		return o, m, true, nil
+	}
+	if m.Title == "" && len(m.Text) == 0 {
+		return o, m, false, fmt.Errorf("name the value that is the title or the text with --title or --text; the first row has %s", namesOf(first))
+	}
+	if rows.Columns != nil {
+		if err := m.CheckColumns(rows.Columns); err != nil {
+			return o, m, false, err
+		}
+	}
+	o.ID, o.Title, o.Text, o.Tags, o.URL, o.Rest = m.ID, m.Title, m.Text, m.Tags, m.URL, string(m.Rest)
+	return o, m, false, nil
+}
+
+// rowsThatAre returns the rows that can be read.
+func rowsThatAre(first []source.Row) []wire.Row {
+	var list []wire.Row
+	for i := range first {
+		if first[i].Err == nil {
+			list = append(list, first[i].Row)
+		}
+	}
+	return list
+}
+
+// namesOf lists the names of the values of a row.
+func namesOf(first []source.Row) string {
+	var names []string
+	for i := range first {
+		if first[i].Err != nil {
+			continue
+		}
+		for _, name := range mapping.Names(&first[i].Row) {
+			if len(names) == 20 {
+				return strings.Join(names, ", ") + ", …"
+			}
+			names = append(names, plain(name))
+		}
+		break
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// mappingText describes a mapping with the flags that ask for it.
+func mappingText(o client.ImportOptions) string {
+	var parts []string
+	for _, p := range []struct{ flag, value string }{
+		{"id", o.ID},
+		{"title", o.Title},
+		{"text", strings.Join(o.Text, ",")},
+		{"tags", o.Tags},
+		{"url", o.URL},
+		{"collection", o.Collection},
+		{"rest", o.Rest},
+	} {
+		if p.value != "" {
+			parts = append(parts, "--"+p.flag+" "+plain(p.value))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// show prints the first three documents of rows.
+func (j *importJob) show(rows *source.Reader, m *mapping.Mapping) error {
+	var documents []client.NewDocument
+	for n := 0; n < 3; n++ {
+		row, err := rows.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if row.Err != nil {
+			fmt.Fprintf(j.st.err, "line %d: %s\n", row.Line, row.Err.Message)
+			continue
+		}
+		d, err := m.Document(&row.Row, rows.Columns != nil)
+		if err != nil {
+			fmt.Fprintf(j.st.err, "line %d: %s\n", row.Line, plain(err.Error()))
+			continue
+		}
+		documents = append(documents, client.NewDocument{
+			ID: d.ID, Collection: cmp.Or(d.Fields.Collection, j.options.Into), Title: d.Fields.Title, Text: d.Fields.Text, URL: d.Fields.URL,
+			Tags: d.Fields.Tags, Metadata: d.Fields.Metadata,
+		})
+	}
+	return j.showDocuments(documents)
+}
+
+func (j *importJob) showDocuments(documents []client.NewDocument) error {
+	if j.asJSON {
+		return j.st.printJSON(items[client.NewDocument]{documents})
+	}
+	for i, d := range documents {
+		if i > 0 {
+			fmt.Fprintln(j.st.out)
+		}
+		j.st.printRecord(
+			field{"id", cmp.Or(d.ID, "(follows from the content)")}, field{"collection", cmp.Or(d.Collection, "default")},
+			field{"title", oneLine(d.Title)}, field{"text", shortText(d.Text)}, field{"url", cmp.Or(d.URL, "none")},
+			field{"tags", listText(d.Tags)}, field{"metadata", shortText(metadataText(d.Metadata))},
+		)
+	}
+	return nil
+}
+
+// shortText returns the beginning of a text in one line.
+func shortText(text string) string {
+	const longest = 200
+	line := []rune(oneLine(text))
+	if len(line) > longest {
+		return string(line[:longest]) + "…"
+	}
+	return string(line)
+}
+
+// rowsOf are the rows of a source as the client sends them.
+type rowsOf struct {
+	rows   *source.Reader
+	header []byte
+}
+
+func headerOf(rows *source.Reader) []byte {
+	if rows.Columns == nil {
+		return nil
+	}
+	return source.AppendCSV(nil, rows.Columns)
+}
+
+func (r *rowsOf) Header() []byte { return r.header }
+
+func (r *rowsOf) Next() ([]byte, int64, error) {
+	row, err := r.rows.Next()
+	if err != nil {
+		return nil, row.Line, err
+	}
+	if p := row.Err; p != nil {
+		return nil, row.Line, &client.RefusedRow{ImportError: client.ImportError{
+			Line: row.Line, Field: p.Details.Field, Issue: string(p.Details.Issue), Message: p.Message,
+		}}
+	}
+	return row.Text, row.Line, nil
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	in io.Reader
+	n  int64
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	r.n += int64(n)
+	return n, err
+}
+
+// report prints the outcome of an import.
+func (j *importJob) report(i *client.DocumentImport) error {
+	if j.asJSON {
+		return j.st.printJSON(i)
+	}
+	deleted := ""
+	if j.options.Replace {
+		deleted = fmt.Sprintf(", %d deleted", i.Deleted)
+	}
+	fmt.Fprintf(j.st.out, "%d lines: %d created, %d replaced%s, %d refused\n", i.Received, i.Created, i.Replaced, deleted, i.Failed)
+	refused, kept := separated(&i.Import)
+	j.st.printRefusals(refused)
+	for _, issue := range kept[:min(len(kept), shownErrors)] {
+		fmt.Fprintln(j.st.out, "  "+keptText(issue))
+	}
+	return nil
+}
+
+// separated separates what was refused from issues of rows that were stored.
+func separated(i *client.Import) (refused *client.Import, kept []client.ImportIssue) {
+	only := *i
+	only.Issues = nil
+	for _, issue := range i.Issues {
+		listed := slices.ContainsFunc(i.Errors, func(e client.ImportError) bool { return e.Field == issue.Field && e.Issue == issue.Issue })
+		if keptText(issue) != "" && !listed {
+			kept = append(kept, issue)
+		} else {
+			only.Issues = append(only.Issues, issue)
+		}
+	}
+	return &only, kept
+}
+
+// keptText describes an issue of rows that were stored; "" for another one.
+func keptText(i client.ImportIssue) string {
+	switch {
+	case i.Field == "body" && i.Issue == "duplicate":
+		return counted(i.Count, "line") + " equal to one before: stored once (duplicate)"
+	case i.Issue == "too_long" && i.Field == "metadata":
+		return counted(i.Count, "value") + " left out, because a document has at most 32 of them (metadata: too_long)"
+	case i.Issue == "too_long" && strings.HasPrefix(i.Field, "metadata."):
+		return fmt.Sprintf("%s cut or left out (%s: too_long)", counted(i.Count, "value"), plain(i.Field))
+	case i.Issue == "unknown" && slices.Contains([]string{"id", "title", "text", "tags", "url", "collection"}, i.Field):
+		return fmt.Sprintf("%s without a value that is named for %s (unknown)", counted(i.Count, "line"), i.Field)
+	default:
+		return ""
+	}
+}
