@@ -48,9 +48,11 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	}
 	// Changes after target, as of an import, wait until they are reported or searched for, because many at once take less time.
 	limit := int(min(int64(f.batch), target-position))
-	changes, err := x.o.Source.DocumentChanges(ctx, f.workspaceID, position, limit)
-	if err != nil {
-		return false, fmt.Errorf("read changes after %d: %w", position, err)
+	changes := f.handed.take(position, limit)
+	if changes == nil {
+		if changes, err = x.o.Source.DocumentChanges(ctx, f.workspaceID, position, limit); err != nil {
+			return false, fmt.Errorf("read changes after %d: %w", position, err)
+		}
 	}
 	if len(changes) == 0 {
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)

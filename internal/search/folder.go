@@ -23,6 +23,7 @@ type folder struct {
 	// the store and target is raised.
 	asked    atomic.Int64
 	answered atomic.Int64
+	handed   handed
 	settings atomic.Pointer[settings] // nil: read them
 	renewing atomic.Int64             // documents that are to be indexed again
 	used     atomic.Int64             // rises with every use; the smallest is evicted first
@@ -61,6 +62,7 @@ func (f *folder) raise(change int64) bool {
 // lower records that no change after this one exists any more. A number that is raised at the same time is lost until the
 // source is read again.
 func (f *folder) lower(change int64) {
+	f.handed.clear()
 	for known := f.target.Load(); known > change; known = f.target.Load() {
 		if f.target.CompareAndSwap(known, change) {
 			return

@@ -199,8 +199,13 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 	x.turns.add(f)
 }
 
-// Record reports a committed change that is indexed after the next call of Notify. A search waits for it nevertheless.
-func (x *Indexer) Record(workspaceID string, change int64) { x.folder(workspaceID).raise(change) }
+// Record reports the committed changes of documents, in their order, which are indexed after the next call of Notify. A search
+// waits for them nevertheless. The documents must not be changed any more.
+func (x *Indexer) Record(workspaceID string, documents []*document.Document) {
+	f := x.folder(workspaceID)
+	f.handed.add(documents)
+	f.raise(documents[len(documents)-1].Change)
+}
 
 // folder returns the folder of a workspace's index.
 func (x *Indexer) folder(workspaceID string) *folder {

@@ -7,8 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/base/problem"
 	"keepsake/internal/search"
@@ -174,7 +177,7 @@ func TestASearchDoesNotWaitForeverForItsIndex(t *testing.T) {
 	}
 }
 
-// slowSource gives each workspace's changes a little at a time, and those of the large import when it is let go.
+// slowSource gives each workspace's changes a little at a time, and those of the large one when it is let go.
 type slowSource struct {
 	search.Source
 	turns chan string
@@ -193,12 +196,14 @@ func (s *slowSource) DocumentChanges(ctx context.Context, workspaceID string, af
 	return s.Source.DocumentChanges(ctx, workspaceID, after, min(limit, 10))
 }
 
-func TestALargeImportDelaysOthersByATurn(t *testing.T) {
+func TestManyChangesDelayOthersByATurn(t *testing.T) {
 	t.Parallel()
 	slow := &slowSource{turns: make(chan string, 10_000), goOn: make(chan struct{})}
 	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { slow.Source, o.Source = o.Source, slow })
-	b.many(200, func(int) string { return "stone" }) // twenty turns
-	first := <-slow.turns                            // it is under way, and all others are to come
+	for i := range 200 { // twenty turns; those of an import with one request would not be read
+		b.text(fmt.Sprint(i), "stone")
+	}
+	first := <-slow.turns // it is under way, and all others are to come
 	_, _, err := b.documents.Put(t.Context(), "wsp_small", "a", document.Fields{Text: "sand"}, document.Condition{})
 	must(t, err)
 	close(slow.goOn)
@@ -206,12 +211,12 @@ func TestALargeImportDelaysOthersByATurn(t *testing.T) {
 	if err != nil || answer.Total != 1 {
 		t.Fatalf("got %+v, %v", answer, err)
 	}
-	before := 0 // turns of the large import that came between: it may have been queued once more by then
+	before := 0 // turns of the large one that came between: it may have been queued once more by then
 	for <-slow.turns != "wsp_small" {
 		before++
 	}
 	if first != workspace || before > 1 {
-		t.Errorf("the small workspace's turn came after %d more of the large import's", before)
+		t.Errorf("the small workspace's turn came after %d more of the large one's", before)
 	}
 }
 
@@ -237,8 +242,66 @@ func TestASearchFindsWhatIsOnlyRecorded(t *testing.T) {
 	d := document.Document{ID: "b", Collection: "default", Text: "stone", CreatedAt: time.Now(), UpdatedAt: time.Now()}
 	_, err := b.store.Documents.PutDocument(t.Context(), workspace, &d, document.Put{})
 	must(t, err)
-	b.indexer.Record(workspace, d.Change)
+	b.indexer.Record(workspace, []*document.Document{&d})
 	if got := b.find(search.Request{Query: "stone"}).Total; got != 2 {
 		t.Errorf("found %d, want 2", got)
+	}
+}
+
+// countingSource counts the documents that are read to be indexed.
+type countingSource struct {
+	search.Source
+	read atomic.Int64
+}
+
+func (s *countingSource) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+	changes, err := s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+	s.read.Add(int64(len(changes)))
+	return changes, err
+}
+
+// An import hands its documents to the index. The index is then the same as one that is built from the store.
+func TestImportedDocumentsAreNotReadBack(t *testing.T) {
+	t.Parallel()
+	var source *countingSource
+	counted := func(o *search.IndexerOptions) {
+		source = &countingSource{Source: o.Source}
+		o.Source = source
+	}
+	dir := sqlitetest.Dir(t)
+	b := open(t, dir, counted)
+	n := 0
+	next := func() (document.Line, bool, error) {
+		if n++; n > 3_000 {
+			return document.Line{}, false, nil
+		}
+		if n == 1_500 { // another request, whose document is read
+			b.put("between", document.Fields{Text: "stone between"})
+		}
+		return document.Line{Number: n, ID: fmt.Sprint("d", n%2_900), Fields: document.Fields{
+			Collection: "rocks", Title: "Stone", Text: fmt.Sprint("stone number ", n), Tags: []string{fmt.Sprint("t", n%7)},
+			Metadata: map[string]any{"n": float64(n % 5), "s": fmt.Sprint(n % 3), "b": n%2 == 0},
+		}}, true, nil
+	}
+	_, err := b.documents.Import(t.Context(), workspace, next, document.ImportOptions{})
+	must(t, err)
+	q := search.Request{
+		Query: "stone number", Limit: 100, Sort: search.NewestFirst, Facets: []string{"collection", "tag", "n", "s", "b"},
+		Metadata: []document.Comparison{document.Compare("n", document.GreaterOrEqual, "2")},
+	}
+	handed := b.find(q)
+	if read := source.read.Load(); read == 0 || read > 2_000 {
+		t.Errorf("%d of 3,000 documents were read back, want those of one chunk and what follows it", read)
+	}
+	b.stop()
+	must(t, os.RemoveAll(b.dir))
+	b = open(t, dir, counted)
+	built := b.find(q)
+	if read := source.read.Load(); read != 2_901 {
+		t.Errorf("%d documents were read to build the index again, want 2,901", read)
+	}
+	handed.Took, built.Took, handed.NextCursor, built.NextCursor = 0, 0, "", ""
+	if diff := gocmp.Diff(built, handed); diff != "" {
+		t.Errorf("(-built again +handed over):\n%s", diff)
 	}
 }

@@ -119,10 +119,10 @@ type importIndex struct {
 	alone       bool  // the import does not wait for the index
 }
 
-// stored adds a chunk to the part. last is its last change.
-func (x *importIndex) stored(c *chunk, last int64) {
-	x.o.Stored(x.workspaceID, last)
-	x.last = last
+// stored adds a chunk to the part. written are the documents that it changed.
+func (x *importIndex) stored(c *chunk, written []*Document) {
+	x.o.Stored(x.workspaceID, written)
+	x.last = written[len(written)-1].Change
 	x.lines += c.good
 	x.bytes += c.bytes
 }
@@ -215,8 +215,7 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 		if err != nil || len(written) == 0 {
 			return err
 		}
-		last := written[len(written)-1]
-		unit.AfterCommit(ctx, func() { index.stored(&c, last.Change) })
+		unit.AfterCommit(ctx, func() { index.stored(&c, written) })
 		return bulk.Add(ctx, itemsOf(written), c.done)
 	}
 	run := put

@@ -63,7 +63,7 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 		MaxBytes: func(string) *int64 { return nil },
 		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
-		Stored:   func(_ string, number int64) { b.stored = append(b.stored, number) },
+		Stored:   func(_ string, list []*document.Document) { b.stored = append(b.stored, list[len(list)-1].Change) },
 		Pace: func(_ context.Context, _ string, change int64) error {
 			if b.pace == nil {
 				return nil
@@ -289,14 +289,15 @@ func TestImportRunsItsTransactionsInTheBackground(t *testing.T) {
 			defer func() { running = false }()
 			return piece()
 		}
-		count := func(string, int64) {
+		count := func() {
 			if running {
 				inside++
 			} else {
 				outside++
 			}
 		}
-		o.Stored, o.Changed = count, count
+		o.Stored = func(string, []*document.Document) { count() }
+		o.Changed = func(string, int64) { count() }
 	})
 	if _, err := b.Import(t.Context(), workspace, lines(short(600)...), document.ImportOptions{}); err != nil || inside != 3 || outside != 1 {
 		t.Errorf("%d transactions were in the background, and %d reports followed, %v", inside, outside, err)

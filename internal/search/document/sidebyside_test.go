@@ -45,7 +45,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		service := document.NewService(document.Options{
 			Store: s.Documents, Units: s, Together: true, Now: time.Now, Max: func(string) *int64 { return new(int64(limit)) },
 			MaxBytes: func(string) *int64 { return nil },
-			Changed:  func(string, int64) {}, Stored: func(string, int64) {}, NewID: func() string { panic("ids are given") },
+			Changed:  func(string, int64) {}, Stored: func(string, []*document.Document) {}, NewID: func() string { panic("ids are given") },
 		})
 		for w := range workspaces {
 			// The workspaces in one order here and in the other there.
