@@ -77,10 +77,12 @@ openapi-baseline: openapi
 	mkdir -p openapi/baseline
 	cp openapi/v*.json openapi/baseline/
 
-# Writes the files of the clients in clients/ that are generated from openapi/v1.json. It needs npm.
+# Writes the files of the clients in clients/ that are generated from openapi/v1.json. It needs npm and Python.
 clients:
 	cd clients/typescript && { [ node_modules/.package-lock.json -nt package-lock.json ] || \
 		npm ci --ignore-scripts --no-audit --no-fund --silent; } && npm run --silent generate
+	@clients/python/tools/venv.sh
+	clients/python/.venv/bin/python clients/python/tools/generate.py
 
 # Writes the Go code of the pages of the console and of the documentation from their *.templ.
 console:

@@ -23,7 +23,7 @@ type library struct {
 
 // libraries are the clients that the tests of this package test. A client in another language adds itself here and has a file
 // of its own, such as typescript_test.go.
-var libraries = []library{typescript}
+var libraries = []library{typescript, python}
 
 // uncalled are operations that no client has a method for, with the reason.
 var uncalled = map[string]string{

@@ -56,6 +56,9 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
 fi
 [ -z "$packages" ] || absent "$(echo $packages)"
 
+# What pip installs, at the versions of the lock file: the generator, the checkers and the tests of the Python client.
+[ "$1" = quick ] || clients/python/tools/venv.sh || absent "python3 3.10 with venv and pip"
+
 # What pip installs, at the versions of tools/encoder: a small encoder, which runs on the processor. The file says that all is there.
 encoder=tools/encoder
 if [ "$1" = quick ] || [ $encoder/.venv/installed -nt $encoder/requirements.txt ]; then

@@ -25,7 +25,6 @@ type Query struct {
 type Word struct {
 	Stem    string // the English one; empty: only Word is found
 	Word    string // as it stands, folded
-	Marked  string // with its marks, which Vietnamese documents must have; empty if it has none
 	Form    Form
 	Similar []Similar // words that are found, too, because Word is perhaps misspelled
 	Others  []Phrase  // other spellings of the word, or of it and its neighbours in the query; they count nearly as much

@@ -1,0 +1,3 @@
+"""The version of the package. A release writes its own here."""
+
+VERSION = "0.0.0"
