@@ -19,13 +19,32 @@ import (
 	"keepsake/internal/testing/testtier"
 )
 
-// TestAReleaseStarts builds a release for this platform and starts the program of everything in it, as its users do.
+// TestAReleaseStarts builds a release for all platforms, and starts the program of everything in it that is for this one, as its
+// users do.
 func TestAReleaseStarts(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "builds a release")
-	out := releaseHere(t)
+	source := tagged(t)
+	sign := newSigning(t)
+	out, said := makeRelease(t, source, sign.options("SECURITY_CONTACT=security@example.org")...)
 	artefact := func(end string) string { return filepath.Join(out, "keepsake_0.1.0_linux_"+runtime.GOARCH+end) }
 
+	t.Run("all archives", func(t *testing.T) {
+		t.Parallel()
+		checkArchives(t, out)
+	})
+	t.Run("checksums", func(t *testing.T) {
+		t.Parallel()
+		checkSums(t, out)
+	})
+	t.Run("signature", func(t *testing.T) {
+		t.Parallel()
+		sign.check(t, out, said)
+	})
+	t.Run("again", func(t *testing.T) {
+		t.Parallel()
+		checkAgain(t, source, out)
+	})
 	t.Run("archive", func(t *testing.T) {
 		t.Parallel()
 		bin := t.TempDir()
@@ -69,8 +88,8 @@ func TestAReleaseStarts(t *testing.T) {
 	})
 }
 
-// releaseHere builds a release from the files of this checkout, whether they are committed or not, and returns its folder.
-func releaseHere(t *testing.T) string {
+// tagged returns a repository with one commit and the tag v0.1.0: the files of this checkout, whether they are committed or not.
+func tagged(t *testing.T) string {
 	t.Helper()
 	list, err := exec.Command("git", "-C", "..", "ls-files", "-coz", "--exclude-standard").Output()
 	if err != nil {
@@ -92,23 +111,36 @@ func releaseHere(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	out := filepath.Join(t.TempDir(), "dist")
 	for _, args := range [][]string{
 		{"git", "init", "-q"},
 		{"git", "add", "-A"},
 		{"git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "a release"},
 		{"git", "tag", "v0.1.0"},
-		{"make", "release", "PLATFORMS=linux/" + runtime.GOARCH, "OUT=" + out, "SECURITY_CONTACT=security@example.org"},
 	} {
-		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-		cmd.Dir = source
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "MAKE") })
-		cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, said)
-		}
+		inRepository(t, source, args...)
 	}
-	return out
+	return source
+}
+
+// makeRelease builds a release of a repository. It returns its folder and what `make release` printed.
+func makeRelease(t *testing.T, source string, options ...string) (out, said string) {
+	t.Helper()
+	out = filepath.Join(t.TempDir(), "dist")
+	return out, inRepository(t, source, append([]string{"make", "release", "OUT=" + out}, options...)...)
+}
+
+// inRepository runs a command in a repository, without the settings of this one and of its user, and returns what it printed.
+func inRepository(t *testing.T, source string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = source
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "MAKE") })
+	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, said)
+	}
+	return string(said)
 }
 
 // startsFromPackage starts the program of a package that is unpacked in root.

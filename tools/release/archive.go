@@ -215,12 +215,25 @@ func (r *release) checksums(sign func([]byte) []byte) error {
 	return os.WriteFile(path+".minisig", sign([]byte(b.String())), 0o644)
 }
 
+// readKey reads a secret key of minisign. `minisign -G -W` writes one without a password.
+func readKey(path, password string) (key minisign.PrivateKey, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return key, err
+	}
+	if minisign.IsEncrypted(text) {
+		return minisign.DecryptKey(password, text)
+	}
+	err = key.UnmarshalText(text)
+	return key, err
+}
+
 // signer returns what signs with the secret key of minisign in a file; nil without a file.
 func signer(path, password string) (func([]byte) []byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	key, err := minisign.PrivateKeyFromFile(password, path)
+	key, err := readKey(path, password)
 	if err != nil {
 		return nil, fmt.Errorf("the key %s cannot be read; check the file and MINISIGN_PASSWORD: %w", path, err)
 	}

@@ -127,6 +127,8 @@ func (r *release) make(chosen []platform, work string, sign func([]byte) []byte)
 		}
 		if p.os == "linux" {
 			images = append(images, built)
+		} else if err := os.RemoveAll(filepath.Dir(built.binary)); err != nil { // its 50 MB are in the archive
+			return err
 		}
 	}
 	if len(images) > 0 {

@@ -122,6 +122,30 @@ func secretKey(t *testing.T, dir string) (path string, public minisign.PublicKey
 	return path, public
 }
 
+// `minisign -G -W` writes a key without a password.
+func TestAKeyWithoutAPasswordSigns(t *testing.T) {
+	t.Parallel()
+	public, secret, err := minisign.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := secret.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "minisign.key")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sign, err := signer(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checksums := []byte("sum  file\n"); !minisign.Verify(public, checksums, sign(checksums)) {
+		t.Error("the signature does not verify")
+	}
+}
+
 func TestTheChecksumsAreSigned(t *testing.T) {
 	t.Parallel()
 	path, public := secretKey(t, t.TempDir())

@@ -74,7 +74,7 @@ const compilerGC = "400"
 const withoutDWARF = "-gcflags=keepsake/...=-dwarf=false"
 
 // timeouts are when a package ends whose tests hang. Its goroutines are then in the report.
-var timeouts = map[string]string{"quick": "6m", "all": "20m", "budget": "20m"}
+var timeouts = map[string]string{"quick": "6m", "all": "30m", "budget": "20m"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
