@@ -436,7 +436,7 @@ func (j *importJob) report(i *client.DocumentImport) error {
 	}
 	fmt.Fprintf(j.st.out, "%d lines: %d created, %d replaced%s, %d refused\n", i.Received, i.Created, i.Replaced, deleted, i.Failed)
 	refused, kept := separated(&i.Import)
-	j.st.printRefusals(refused)
+	printRefusals(j.st.out, refused)
 	for _, issue := range kept[:min(len(kept), shownErrors)] {
 		fmt.Fprintln(j.st.out, "  "+keptText(issue))
 	}

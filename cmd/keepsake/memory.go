@@ -227,5 +227,5 @@ func (st *stage) importMemories(ctx context.Context, c *client.Client, in io.Rea
 
 func (st *stage) printMemoryImport(i *client.MemoryImport) {
 	fmt.Fprintf(st.out, "%d lines: %d created, %d replaced, %d unchanged, %d refused\n", i.Received, i.Created, i.Replaced, i.Unchanged, i.Failed)
-	st.printRefusals(&i.Import)
+	printRefusals(st.out, &i.Import)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"keepsake/client"
@@ -55,12 +56,12 @@ func refusals(i *client.Import) []string {
 }
 
 // printRefusals prints why an import refused lines.
-func (st *stage) printRefusals(i *client.Import) {
+func printRefusals(out io.Writer, i *client.Import) {
 	lines := refusals(i)
 	for _, line := range lines[:min(len(lines), shownErrors)] {
-		fmt.Fprintln(st.out, "  "+line)
+		fmt.Fprintln(out, "  "+line)
 	}
 	if more := int64(len(lines) - shownErrors); more > 0 {
-		fmt.Fprintf(st.out, "  and %s; --json prints the first 100 lines\n", counted(more, "more reason"))
+		fmt.Fprintf(out, "  and %s; --json prints the first 100 lines\n", counted(more, "more reason"))
 	}
 }
