@@ -3,6 +3,7 @@ package clients_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 var typescript = library{
 	language:  "TypeScript",
 	file:      func(tag string) string { return "clients/typescript/src/" + typescriptFiles[tag] },
+	calls:     typescriptCalls,
 	generated: "clients/typescript/src/openapi.ts",
 	generate:  "make clients",
 	fields:    typescriptFields,
@@ -30,6 +32,7 @@ var typescriptFiles = map[string]string{
 	"analytics":       "analytics.ts",
 	"api keys":        "apikeys.ts",
 	"backend service": "backend.ts",
+	"collections":     "collections.ts",
 	"documents":       "documents.ts",
 	"health":          "client.ts",
 	"login":           "auth.ts",
@@ -38,6 +41,28 @@ var typescriptFiles = map[string]string{
 	"search":          "client.ts",
 	"versions":        "versions.ts",
 	"webhooks":        "webhooks.ts",
+}
+
+// A method names its operation: call("createDocument", …).
+var typescriptCall = regexp.MustCompile(`\.#http\.(?:call|list|lines)\(\s*"(\w+)"|upload\(this\.#http, "(\w+)"`)
+
+func typescriptCalls(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("typescript/src/*.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range typescriptCall.FindAllStringSubmatch(string(text), -1) {
+			calls[match[1]+match[2]] = true
+		}
+	}
+	return calls
 }
 
 // A member of a type that openapi-typescript has written: four spaces for each level.

@@ -1542,13 +1542,13 @@ export interface paths {
         };
         /**
          * Search documents
-         * @description A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `"Quoted phrases"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; `suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change.
+         * @description A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `"Quoted phrases"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other syntax in `q`, except that `*` alone finds every document. Words that are written together, apart, or with `- / . ' _` find each other: `wi-fi`, `wifi` and `wi fi`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; `suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change.
          */
         get: operations["search"];
         put?: never;
         /**
          * Search documents with parameters in the body
-         * @description A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `"Quoted phrases"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other syntax in `q`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; `suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change.
+         * @description A document matches if it contains any of the words in `q`, and documents with more of them rank higher. `"Quoted phrases"` must all occur, and `-excluded` words must not. A phrase is compared by its first 32 words. There is no other syntax in `q`, except that `*` alone finds every document. Words that are written together, apart, or with `- / . ' _` find each other: `wi-fi`, `wifi` and `wi fi`. A word that no document has is replaced by up to three similar words, unless `fuzzy` is `off`; `suggestion` is then the query with the closest of them. Send a cursor with the same parameters as before; only `limit` can change.
          */
         post: operations["searchPost"];
         delete?: never;
@@ -4684,7 +4684,7 @@ export interface components {
              */
             filter?: string[] | null;
             /**
-             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. The default is auto.
+             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. The default is auto.
              * @enum {string|null}
              */
             fuzzy?: "auto" | "off" | null;
@@ -4700,8 +4700,8 @@ export interface components {
              * @description The number of passages of each text in the response, at most: whole sentences for a prompt.
              */
             passages?: number | null;
-            /** @description Whether the last word matches as a prefix, for search while typing. */
-            prefix?: boolean | null;
+            /** @description Whether the last word also matches words that begin with it, for search while typing. auto, the default, means only if no document has it as a word. */
+            prefix?: boolean | ("auto" | "true" | "false") | null;
             /**
              * @description The words to search for, in the syntax that the operation describes.
              * @example opening hours
@@ -4772,7 +4772,7 @@ export interface components {
             query: string;
             /** @description The documents of this page. The list is empty if nothing matches. */
             results: components["schemas"]["SearchResult"][];
-            /** @description The query with similar words for those that no document has. It is null if there is none. */
+            /** @description The query with similar words for those that no document has, or that few have and are probably misspelled. It is null if there is none. */
             suggestion: string | null;
             /**
              * Format: double
@@ -9746,15 +9746,15 @@ export interface operations {
                 collection?: string;
                 /** @description The tags to match. All of them must match. */
                 tag?: string[];
-                /** @description Whether the last word matches as a prefix, for search while typing. */
-                prefix?: boolean;
+                /** @description Whether the last word also matches words that begin with it, for search while typing. auto, the default, means only if no document has it as a word. */
+                prefix?: boolean | ("auto" | "true" | "false");
                 /** @description Whether the response says where words of the query are in snippets and titles. */
                 highlight?: boolean;
                 /** @description The number of passages of each text in the response, at most: whole sentences for a prompt. */
                 passages?: number;
                 /** @description The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest. */
                 sort?: "relevance" | "-updatedAt" | "updatedAt";
-                /** @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more. auto when absent. */
+                /** @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. auto when absent. */
                 fuzzy?: "auto" | "off";
                 /** @description Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match. */
                 filter?: string[];
