@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	engine "keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // scenes are what the conversations are written from: see README.md.

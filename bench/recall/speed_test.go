@@ -12,8 +12,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	engine "keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // large is how many memories are searched.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 func vectorsCommand(st *stage) *cobra.Command {
@@ -44,7 +44,7 @@ func vectorsPackCommand(st *stage) *cobra.Command {
 		if _, err := os.Lstat(out); err == nil {
 			return fmt.Errorf("%s %w", out, errWouldOverwrite)
 		}
-		packed, err := st.packVectors(in, out, words)
+		packed, err := packVectors(st, in, out, words)
 		if err != nil {
 			return fmt.Errorf("pack vectors: %w", err)
 		}
@@ -59,7 +59,7 @@ func vectorsPackCommand(st *stage) *cobra.Command {
 
 // packVectors packs a text of vectors into a new file, which appears under its name when it is complete. Every user can read it, because
 // a server often runs as another one. It returns the number of words.
-func (st *stage) packVectors(in, out string, most int) (words int, err error) {
+func packVectors(st *stage, in, out string, most int) (words int, err error) {
 	text, _, err := st.openInput(in)
 	if err != nil {
 		return 0, err

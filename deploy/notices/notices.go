@@ -79,7 +79,7 @@ func notices(program string) ([]byte, error) {
 }
 
 // data are the folders of other people's data that is in the program.
-var data = []string{"internal/base/text/stopwords", "internal/memory/recall/vectors"}
+var data = []string{"internal/base/text/stopwords", "internal/base/vectors"}
 
 // part is something that the program contains.
 type part struct {

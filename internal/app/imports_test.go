@@ -71,17 +71,17 @@ var edges = map[string][]string{
 	},
 	"internal/memory": {
 		"internal/govern/audit", "internal/govern/auth", "internal/base/coalesce", "internal/govern/event", "internal/base/fairshare", "internal/base/field", "internal/base/id",
-		"internal/memory/embedding", "internal/memory/recall", "internal/memory/recall/vectors", "internal/base/problem", "internal/base/revision", "internal/memory/seal", "internal/base/text",
+		"internal/memory/embedding", "internal/memory/recall", "internal/base/vectors", "internal/base/problem", "internal/base/revision", "internal/memory/seal", "internal/base/text",
 		"internal/base/unit",
 	},
-	"internal/memory/embedding":      {},
-	"internal/memory/recall":         {"internal/base/fairshare", "internal/memory/recall/vectors", "internal/base/text"},
-	"internal/memory/recall/vectors": {"internal/base/text"},
-	"internal/govern/backup":         {"internal/govern/account", "internal/govern/apikey", "internal/govern/auth", "internal/base/folder", "internal/base/problem"},
-	"internal/search/index":          {"internal/base/text"},
+	"internal/memory/embedding": {},
+	"internal/memory/recall":    {"internal/base/fairshare", "internal/base/vectors", "internal/base/text"},
+	"internal/base/vectors":     {"internal/base/text"},
+	"internal/govern/backup":    {"internal/govern/account", "internal/govern/apikey", "internal/govern/auth", "internal/base/folder", "internal/base/problem"},
+	"internal/search/index":     {"internal/base/text"},
 	"internal/search": {
 		"internal/base/coalesce", "internal/search/collection", "internal/search/document", "internal/base/fairshare", "internal/search/index", "internal/base/number", "internal/base/page", "internal/base/problem", "internal/base/text",
-		"internal/memory/recall/vectors", // the English words that the program knows: one of them is not replaced by another
+		"internal/base/vectors", // the English words that the program knows: one of them is not replaced by another
 	},
 	"internal/web/endpoint": {"internal/govern/auth", "internal/base/problem", "internal/base/revision", "internal/base/wire"},
 }

@@ -13,7 +13,7 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/app/config"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // madeTopics are words that occur together, with German stop words around them in the memories below.

@@ -2,7 +2,7 @@ package app
 
 import (
 	"keepsake/internal/app/config"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // newVectors returns what returns the table of vectors of words, as the setting recall.vectors says; nil for none. A file is read at

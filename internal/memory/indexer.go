@@ -10,8 +10,8 @@ import (
 
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 )
 

@@ -10,8 +10,8 @@ import (
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/text"
 	"keepsake/internal/base/unit"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/govern/event"
-	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"keepsake/internal/base/id"
 	"keepsake/internal/base/problem"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/govern/audit"
 	"keepsake/internal/govern/auth"
 	"keepsake/internal/memory"
-	"keepsake/internal/memory/recall/vectors"
 	"keepsake/internal/memory/seal"
 	"keepsake/internal/store"
 	"keepsake/internal/store/postgres"

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"keepsake/internal/base/text"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/search/index"
 )
 

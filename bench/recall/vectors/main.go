@@ -23,7 +23,7 @@ import (
 	"slices"
 	"strings"
 
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // The package, and what the registry says of its archive.
@@ -37,7 +37,7 @@ const given = 100 // dimensions of the package
 func main() {
 	check := flag.Bool("check", false, "compare the file with its SHA-256")
 	archive := flag.String("archive", "", "a downloaded archive of the package")
-	dir := flag.String("dir", "internal/memory/recall/vectors", "the folder of words.bin")
+	dir := flag.String("dir", "internal/base/vectors", "the folder of words.bin")
 	flag.Parse()
 	if err := run(filepath.Join(*dir, "words.bin"), *archive, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"keepsake/internal/base/text"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // Adder adds many memories to an Index. It analyzes each spelling of a word once and remembers it, so it must not be kept longer

@@ -13,8 +13,8 @@ import (
 
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // checked counts how often it is checked, and has ended from one check on.

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"keepsake/internal/base/text"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // Index contains the words of one subject's memories, not their texts. It is safe for concurrent use.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"keepsake/internal/base/text"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // sentences are in several languages, and share spellings.

@@ -3,7 +3,7 @@ package recall
 import (
 	"math"
 
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // likeness is how near the texts of memories are to the query, by their vectors.

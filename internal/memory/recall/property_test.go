@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // shared by all tests: making one costs more than most of what they do.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // now is a Wednesday.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"keepsake/internal/base/text"
-	"keepsake/internal/memory/recall/vectors"
+	"keepsake/internal/base/vectors"
 )
 
 // A word of the query that no admitted memory contains is replaced by the words that are nearest to it by their vectors: cello for

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/base/vectors"
 	"keepsake/internal/memory/recall"
-	"keepsake/internal/memory/recall/vectors"
 )
 
 // The days that a query names begin and end at midnight of the time zone, also where a day has 23 or 25 hours.
