@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -145,13 +146,13 @@ func (st *stage) printFound(found *client.Found) {
 	for i, r := range found.Results {
 		fmt.Fprintf(st.out, "%d. %s  (%s in %s)\n", i+1, cmp.Or(oneLine(r.Title), "(without a title)"), plain(r.ID), plain(r.Collection))
 		if len(r.Passages) == 0 {
-			st.printIndented(r.Snippet)
+			printIndented(st.out, r.Snippet)
 		}
 		for i, p := range r.Passages {
 			if i > 0 {
 				fmt.Fprintln(st.out)
 			}
-			st.printIndented(p.Text)
+			printIndented(st.out, p.Text)
 		}
 	}
 	about := ""
@@ -165,8 +166,8 @@ func (st *stage) printFound(found *client.Found) {
 }
 
 // printIndented prints a text as one paragraph below the title of a result.
-func (st *stage) printIndented(s string) {
+func printIndented(out io.Writer, s string) {
 	for line := range strings.Lines(text.WrapSoft(oneLine(s), tableWidth-3)) {
-		fmt.Fprintln(st.out, "   "+strings.TrimSpace(line))
+		fmt.Fprintln(out, "   "+strings.TrimSpace(line))
 	}
 }
