@@ -32,6 +32,7 @@ var pagesThatRun = map[string]int{
 	"docs/browser.md":      4,
 	"docs/concepts.md":     1,
 	"docs/forward-auth.md": 2,
+	"docs/import.md":       7,
 	"docs/memory.md":       12,
 	"docs/metrics.md":      2,
 	"docs/recipes.md":      4,
