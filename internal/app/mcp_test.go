@@ -249,6 +249,12 @@ func TestSearchAndFetchHaveTheShapesOfConnectors(t *testing.T) {
 	if !cmp.Equal(found, wantFound) {
 		t.Error(cmp.Diff(wantFound, found))
 	}
+	filler := strings.Repeat("Nothing of note is in here. ", 100)
+	n.make("PUT", "/api/v1/documents/long", fmt.Sprintf(`{"text":"%sThe radiator was bled. %s"}`, filler, filler))
+	long := reader.call("search", `{"query":"radiator"}`)["results"].([]any)[0].(map[string]any)
+	if passage := long["text"].(string); len(passage) > 1000 || !strings.Contains(passage, "here. The radiator was bled. Nothing") || !strings.HasSuffix(passage, ".") || long["cut"] != nil {
+		t.Errorf("the text of a long document is %v, want whole sentences around the word", long)
+	}
 	fetched := reader.call("fetch", `{"id":"hours"}`)
 	wantFetched := map[string]any{
 		"id": "hours", "title": "Opening hours", "url": "https://shop.example/hours", "text": "The shop is open from nine.",
