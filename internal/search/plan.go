@@ -25,6 +25,7 @@ func planOf(q query, r *Request, repaired map[int][]index.Similar, other spelled
 		if len(w.Similar) == 0 && i < len(other.others) {
 			w.Others = other.others[i]
 		}
+		w.Parts = r.Repair
 		p.Any = append(p.Any, w)
 	}
 	for _, tokens := range q.must {
@@ -76,6 +77,9 @@ func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other 
 		want(t, weight)
 		for _, s := range repaired[i] {
 			w.Terms[stemIn(l, s.Stem, s.Word)] = weight
+		}
+		for _, word := range found.Parts[i] {
+			w.Words[word] = weight
 		}
 		for _, number := range found.Others[i] {
 			wantOther(w, t, other.others[i][number], weight)

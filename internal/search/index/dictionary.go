@@ -117,6 +117,13 @@ func (d *dictionary) seek(t *terms, from string) bool {
 	return false
 }
 
+// at moves t to the term with a number.
+func (d *dictionary) at(t *terms, number int) {
+	*t = terms{d: d, term: t.term[:0], next: number / groupSize * groupSize}
+	for t.next <= number && t.advance() {
+	}
+}
+
 // first returns the first term of a group.
 func (d *dictionary) first(group int) []byte {
 	data := d.group(group)

@@ -6,8 +6,8 @@
 // until a merge leaves them out.
 //
 // Read index.go and snapshot.go (writing), batch.go and lexicon.go (from texts to segments), flush.go and merging.go (files),
-// manifest.go (recovery), segment.go, list.go, ranks.go and dictionary.go (the format), query.go and search.go (searching), and
-// near.go (similar words).
+// manifest.go (recovery), segment.go, list.go, ranks.go, dictionary.go and gram.go (the format), query.go and search.go (searching),
+// other.go (other spellings), parts.go (parts of words), and near.go (similar words).
 package index
 
 import (

@@ -27,6 +27,7 @@ type Word struct {
 	Word    string // as it stands, folded
 	Form    Form
 	Similar []Similar // words that are found, too, because Word is perhaps misspelled
+	Parts   bool      // words that share parts with it rank documents higher, and are found if no document has it
 	Others  []Phrase  // other spellings of the word, or of it and its neighbours in the query; they count nearly as much
 }
 
@@ -86,8 +87,9 @@ type Found struct {
 	Hits       []Hit
 	Total      int64
 	Statistics Statistics
-	Weights    []float64 // of the words of Any
-	Others     [][]int   // of the words of Any: the numbers of the other spellings that documents can have
+	Weights    []float64  // of the words of Any
+	Parts      [][]string // of the words of Any that no document has: the words with parts of them that are found in their place
+	Others     [][]int    // of the words of Any: the numbers of the other spellings that documents can have
 	Facets     []Counts
 }
 

@@ -27,6 +27,7 @@ type ranking struct {
 	statistics Statistics
 	frozen     bool // the statistics are from an earlier page
 	next       int  // index of Frequencies
+	parts      int  // index of Parts
 	titles     [256]float64
 	texts      [256]float64
 }

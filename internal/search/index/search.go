@@ -30,6 +30,7 @@ func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
 	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
 	for _, w := range run.any[:len(q.Any)] {
 		found.Weights, found.Others = append(found.Weights, w.weight), append(found.Others, w.used)
+		found.Parts = append(found.Parts, w.foundParts())
 	}
 	return found, nil
 }
@@ -409,6 +410,9 @@ func (r *search) scoreAll(doc uint32) (sum int32, ok bool, err error) {
 		if w.seek(doc) == doc {
 			score, _ := w.score(doc)
 			sum += score
+		}
+		if !w.finds() {
+			sum += w.partScore(doc)
 		}
 	}
 	for _, c := range r.all {

@@ -12,13 +12,15 @@ import (
 )
 
 // layout is the version of the segments and the manifest. An index with another layout is rebuilt.
-const layout = 6
+const layout = 7
 
 // A segment contains a number of documents, and never changes. It is one sequence of bytes, in a file or in memory:
 //
 //	lists       the posting lists, and the columns of facets
 //	dictionary  the terms with their lists
 //	groups      where the groups of the dictionary begin, 4 bytes each
+//	gramBegins  where the slots of the table of grams begin, 4 bytes each; empty if there are none
+//	grams       the table of grams
 //	columns     the facets with a column, each with its length, where its column begins in lists, and its number of sets
 //	lengths     coded lengths of title and text, 2 bytes a document
 //	languages   of the documents, a byte each; empty if all have the same
@@ -35,6 +37,7 @@ type segment struct {
 	data       []byte
 	lists      []byte
 	dictionary dictionary
+	grams      grams
 	columns    []byte
 	lengths    []byte
 	languages  []byte
@@ -55,6 +58,8 @@ const (
 	listSection = iota
 	dictionarySection
 	groupSection
+	gramBeginSection
+	gramSection
 	columnSection
 	lengthSection
 	languageSection
@@ -156,6 +161,7 @@ func readSegment(data []byte) (*segment, error) {
 	s.lists = data[:s.ends[listSection]+uint64(footerSize)] // more is readable, see slack
 	begin = s.ends[listSection]
 	s.dictionary = dictionary{data: section(dictionarySection), groups: section(groupSection), terms: int(s.terms)}
+	s.grams = grams{begins: section(gramBeginSection), contents: section(gramSection)}
 	s.columns = section(columnSection)
 	s.lengths, s.languages, s.times = section(lengthSection), section(languageSection), section(timeSection)
 	s.idBegins, s.idLengths = section(idBeginSection), section(idLengthSection)
@@ -167,7 +173,7 @@ func readSegment(data []byte) (*segment, error) {
 	}
 	if s.ends[tableSection] != uint64(body) || len(s.lengths) != 2*docs || s.byLanguage.docs() != int64(docs) || len(s.languages) != languages ||
 		len(s.times) != s.timeBytes*docs || s.timeBytes > 8 || len(s.idBegins) != 4*idGroupsFor(docs) || len(s.idLengths) != docs ||
-		len(s.dictionary.groups) != (s.dictionary.terms+groupSize-1)/groupSize*4 || len(s.table) != slotSize*slotsFor(docs) {
+		len(s.dictionary.groups) != (s.dictionary.terms+groupSize-1)/groupSize*4 || !s.grams.valid() || len(s.table) != slotSize*slotsFor(docs) {
 		return nil, errors.New("its sections have wrong sizes")
 	}
 	return s, nil

@@ -17,6 +17,7 @@ type segmentWriter struct {
 	dictionary dictionaryWriter
 	list       listWriter
 	columns    columnWriter
+	grams      gramWriter
 	ranks      []byte
 }
 
@@ -95,6 +96,9 @@ func (w *segmentWriter) add(term []byte, e entry) error {
 	if w.out.size > math.MaxUint32 {
 		return errors.New("the posting lists of a segment are longer than 4 GiB")
 	}
+	if kind(term[0]) == wordKind {
+		w.grams.add(term[1:], w.dictionary.n)
+	}
 	w.dictionary.add(term, e)
 	return nil
 }
@@ -135,6 +139,11 @@ func (w *segmentWriter) finish(seed uint64, visit func(do func(*row))) error {
 	}
 	write(buffer)
 	end(groupSection)
+	begins, grams := w.grams.table()
+	write(begins)
+	end(gramBeginSection)
+	write(grams)
+	end(gramSection)
 	write(w.columns.directory)
 	end(columnSection)
 	// Small writes are collected in buffer.

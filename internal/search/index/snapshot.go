@@ -191,6 +191,8 @@ type Statistics struct {
 	Languages text.LanguageSet `json:"l"`
 	// Documents with each word of a query, in the order of its words, with their other spellings, and of the words of its phrases.
 	Frequencies []int64 `json:"f"`
+	// Hashes of the words that share parts with each word of a query.
+	Parts [][]byte `json:"g,omitempty"`
 }
 
 // Docs returns the number of documents.

@@ -47,6 +47,9 @@ func (w *word) limit() int64 {
 // least.
 func weakWords(order []*word, least int64) int {
 	sum := int64(0)
+	for _, w := range order {
+		sum += int64(w.partMost)
+	}
 	for i, w := range order {
 		if sum += w.limit(); sum > least || !w.disjoint() {
 			return i
@@ -57,7 +60,7 @@ func weakWords(order []*word, least int64) int {
 
 // disjoint reports whether the word consists of lists of which a document can be in only one.
 func (w *word) disjoint() bool {
-	return len(w.Similar) == 0 && w.flat == nil && !w.others && len(w.apart) == 0
+	return len(w.Similar) == 0 && w.flat == nil && !w.others && len(w.apart) == 0 && !w.finds()
 }
 
 // addWeakTo is addTo for a weak word.
@@ -96,6 +99,11 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 		if win.strong = win.matches; weak > 0 {
 			for _, w := range order[:weak] {
 				cost += w.addWeakTo(win)
+			}
+		}
+		for _, w := range r.any {
+			if len(w.parts) > 0 && !w.finds() {
+				cost += w.addParts(win)
 			}
 		}
 		r.collect(p, mask, hits)

@@ -25,6 +25,13 @@ type word struct {
 	apart      []*apart // of several words
 	apartBonus int32    // of every document of apart
 
+	parts      []sharing // words that share parts with it
+	grams      int       // of the word
+	partMost   int32     // the highest score of parts
+	partCount  int64     // documents with parts, if they are found because no document has the word
+	raised     []raised  // documents of the part that is searched, sorted
+	nextRaised int       // index in raised
+
 	part *searchedPart
 	flat bitmap // of the part
 	at   uint32 // where the last window ended
@@ -61,9 +68,15 @@ func (r *search) newWord(q *Word) (*word, error) {
 			return nil, err
 		}
 	}
-	idf := r.ranking.idf(count)
+	if q.Parts && q.Form == Stemmed && len(q.Similar) == 0 && !w.stopword {
+		if err := w.readParts(count); err != nil {
+			return nil, err
+		}
+	}
+	idf := r.ranking.idf(max(count, w.partCount))
 	w.addLists(stems, idf)
 	w.weigh(idf)
+	w.weighParts()
 	for _, s := range q.Similar {
 		stems, count, err := r.stems(s.Stem, s.Word)
 		if err != nil {
@@ -126,7 +139,7 @@ func (w *word) addLists(stems []stem, idf float64) {
 
 // most is the score, without a bonus, that no document reaches.
 func (w *word) most() int32 {
-	return max(w.flatScore+1, mostOf(w.highest))
+	return max(w.flatScore+1, mostOf(w.highest)) + w.partMost
 }
 
 // setBonus makes documents with the word worth so much more, except where it is a stop word, and those that have it as it was asked
@@ -185,6 +198,7 @@ func (w *word) open(p *searchedPart) {
 	for _, a := range w.apart {
 		a.open(p.number)
 	}
+	w.openParts(p)
 }
 
 func (w *word) count() int {
@@ -207,6 +221,9 @@ func (w *word) next() uint32 {
 	}
 	for _, a := range w.apart {
 		doc = min(doc, a.seek(w.at))
+	}
+	if w.finds() {
+		doc = min(doc, w.seekRaised(w.at))
 	}
 	return doc
 }
@@ -237,6 +254,9 @@ func (w *word) addTo(win *window) int {
 	for _, a := range w.apart {
 		n += win.compareApart(a, w.apartBonus)
 	}
+	if w.finds() {
+		n += w.compareParts(win)
+	}
 	win.addBest()
 	return n
 }
@@ -257,6 +277,9 @@ func (w *word) seek(target uint32) uint32 {
 	}
 	for _, a := range w.apart {
 		doc = min(doc, a.seek(target))
+	}
+	if w.finds() {
+		doc = min(doc, w.seekRaised(target))
 	}
 	return doc
 }
@@ -283,6 +306,9 @@ func (w *word) score(doc uint32) (int32, bool) {
 		if a.at < len(a.docs) && a.docs[a.at].doc == doc {
 			score = max(score, a.docs[a.at].score+w.apartBonus)
 		}
+	}
+	if w.finds() {
+		score = max(score, w.partScore(doc))
 	}
 	return score, true
 }

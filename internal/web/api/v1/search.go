@@ -126,7 +126,7 @@ type searchQuery struct {
 	Highlight  bool              `query:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
 	Passages   int               `query:"passages" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
 	Sort       string            `query:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
-	Fuzzy      string            `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. auto when absent."`
+	Fuzzy      string            `query:"fuzzy" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. off also means that parts of words do not count. auto when absent."`
 	Filters    []string          `query:"filter" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"floor:gte:2"`
 	Facets     string            `query:"facets" doc:"Names separated by commas: collection, tag, or metadata entries. The matching documents are counted for each value." example:"collection,tag"`
 }
@@ -157,7 +157,7 @@ type searchParameters struct {
 	Highlight  bool              `json:"highlight" default:"true" doc:"Whether the response says where words of the query are in snippets and titles."`
 	Passages   int               `json:"passages" required:"false" minimum:"0" maximum:"5" doc:"The number of passages of each text in the response, at most: whole sentences for a prompt."`
 	Sort       string            `json:"sort" default:"relevance" enum:"relevance,-updatedAt,updatedAt" doc:"The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest."`
-	Fuzzy      string            `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two."`
+	Fuzzy      string            `json:"fuzzy" default:"auto" enum:"auto,off" doc:"Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. off also means that parts of words do not count."`
 	Filters    []string          `json:"filter" required:"false" maxItems:"32" doc:"Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match." example:"[\"floor:gte:2\"]"`
 	Facets     []string          `json:"facets" required:"false" maxItems:"16" doc:"Names: collection, tag, or metadata entries. The matching documents are counted for each value."`
 }
