@@ -17,7 +17,7 @@ type Document struct {
 	Text       string         `json:"text"`
 	URL        *string        `json:"url"`
 	Tags       []string       `json:"tags"`
-	Metadata   map[string]any `json:"metadata"` // string, json.Number or bool
+	Metadata   map[string]any `json:"metadata"` // string, json.Number, bool, or a list ([]any) of these
 	Language   *string        `json:"language"` // a code that EachLanguage lists
 	CreatedAt  time.Time      `json:"createdAt"`
 	UpdatedAt  time.Time      `json:"updatedAt"`

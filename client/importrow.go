@@ -55,14 +55,22 @@ type ImportRows interface {
 	Next() (row []byte, line int64, err error)
 }
 
-// RefusedRow is a row that is not sent, because it cannot be read. It counts as one that the server refused.
-type RefusedRow struct{ ImportError }
+// RefusedRow is a row that is not sent, because it cannot be read. It counts as one that the server refused. But if Repeated is set, it is
+// equal to a row before it that has no ID, and counts as the server counts such a row.
+type RefusedRow struct {
+	ImportError
+	Repeated bool
+}
 
 func (r *RefusedRow) Error() string { return r.Message }
 
 // refuse counts a row that was not sent.
 func (i *Import) refuse(r *RefusedRow) {
 	i.Received++
+	if r.Repeated {
+		i.Issues = addIssues(i.Issues, []ImportIssue{{Field: "body", Issue: "duplicate", Count: 1}})
+		return
+	}
 	i.Failed++
 	i.Issues = addIssues(i.Issues, []ImportIssue{{Field: r.Field, Issue: r.Issue, Count: 1}})
 	if len(i.Errors) < keptErrors {

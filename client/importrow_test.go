@@ -95,6 +95,39 @@ func TestRowsAreSentInPartsWithTheirHeader(t *testing.T) {
 	}
 }
 
+func TestARowThatIsRepeatedIsCounted(t *testing.T) {
+	t.Parallel()
+	b := &bodies{}
+	r := &repeating{}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, "kpsk_x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.ImportRows(t.Context(), r, client.ImportOptions{}, nil)
+	if err != nil || done.Received != 3 || done.Failed != 0 || len(done.Issues) != 1 || done.Issues[0].Count != 1 {
+		t.Errorf("got %+v, %v", done, err)
+	}
+}
+
+// repeating is a row and an equal one.
+type repeating struct{ at int }
+
+func (*repeating) Header() []byte { return nil }
+
+func (r *repeating) Next() ([]byte, int64, error) {
+	r.at++
+	switch r.at {
+	case 1:
+		return []byte("{}\n"), 1, nil
+	case 2:
+		return nil, 2, &client.RefusedRow{Repeated: true}
+	default:
+		return nil, 0, io.EOF
+	}
+}
+
 func TestARowThatCannotBeReadKeepsACollection(t *testing.T) {
 	t.Parallel()
 	for row, want := range map[string]string{"{}\n": "into=i&replace=true", "": "into=i"} {

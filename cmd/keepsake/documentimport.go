@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -245,7 +246,7 @@ func (j *importJob) importFile(ctx context.Context, name string) (*client.Docume
 			progress(counted.n)
 		}
 	}
-	outcome, err := j.client.ImportRows(ctx, &rowsOf{rows: rows, header: headerOf(rows)}, o, report)
+	outcome, err := j.client.ImportRows(ctx, &rowsOf{rows: rows, header: headerOf(rows), id: cmp.Or(o.ID, "id"), seen: map[[16]byte]struct{}{}}, o, report)
 	if errors.Is(err, client.ErrTooManyRows) {
 		return nil, fmt.Errorf("%w, which is what --replace can take; import the file without it", err)
 	}
@@ -385,10 +386,32 @@ func shortText(text string) string {
 	return string(line)
 }
 
-// rowsOf are the rows of a source as the client sends them.
+// rowsOf are the rows of a source as the client sends them. The server sees which rows of a request are equal; rowsOf sees it for all
+// of a file.
 type rowsOf struct {
 	rows   *source.Reader
 	header []byte
+	id     string                // the name of the value that is the ID
+	seen   map[[16]byte]struct{} // hashes of rows without one
+}
+
+// maxSeen bounds the memory for hashes, to about 100 MB.
+const maxSeen = 2_000_000
+
+// repeats reports whether an equal row without an ID was read before.
+func (r *rowsOf) repeats(row *source.Row) bool {
+	if slices.Contains(mapping.Names(&row.Row), r.id) {
+		return false
+	}
+	sum := sha256.Sum256(row.Text)
+	key := [16]byte(sum[:16])
+	if _, there := r.seen[key]; there {
+		return true
+	}
+	if len(r.seen) < maxSeen {
+		r.seen[key] = struct{}{}
+	}
+	return false
 }
 
 func headerOf(rows *source.Reader) []byte {
@@ -409,6 +432,9 @@ func (r *rowsOf) Next() ([]byte, int64, error) {
 		return nil, row.Line, &client.RefusedRow{ImportError: client.ImportError{
 			Line: row.Line, Field: p.Details.Field, Issue: string(p.Details.Issue), Message: p.Message,
 		}}
+	}
+	if r.repeats(&row) {
+		return nil, row.Line, &client.RefusedRow{Repeated: true}
 	}
 	return row.Text, row.Line, nil
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -177,4 +178,17 @@ func marked(text, field string, highlights []client.Highlight) []piece {
 		at = h.End
 	}
 	return append(list, piece{string(runes[at:]), false})
+}
+
+// valueText returns a value of metadata as people read it. The values of a list are parted by commas.
+func valueText(value any) string {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	texts := make([]string, len(list))
+	for i, element := range list {
+		texts[i] = fmt.Sprint(element)
+	}
+	return strings.Join(texts, ", ")
 }

@@ -851,9 +851,9 @@ func documentPage(d client.Document) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var40 string
-				templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprint(d.Metadata[name]))
+				templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(valueText(d.Metadata[name]))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `document.templ`, Line: 201, Col: 40}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `document.templ`, Line: 201, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 				if templ_7745c5c3_Err != nil {
@@ -1062,7 +1062,7 @@ func importPage(data importData) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "</div><form method=\"post\" action=\"/console/documents/import\" enctype=\"multipart/form-data\" class=\"panel stack form\" data-busy=\"Importing…\" data-upload=\"imported\"><label>File <input type=\"file\" name=\"file\" accept=\".ndjson,.jsonl,.json,application/x-ndjson\" required> <small>One JSON object per line, or an array of objects, of any size. A line with the ID of a document replaces it. A line with a mistake fails alone.</small></label><div class=\"upload\" data-progress hidden><progress class=\"level-good\" max=\"1\" value=\"0\" aria-label=\"Sent\"></progress><p class=\"muted\" role=\"status\"></p><button type=\"button\" data-stop>Stop</button></div><p class=\"muted\">For example:</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "</div><form method=\"post\" action=\"/console/documents/import\" enctype=\"multipart/form-data\" class=\"panel stack form\" data-busy=\"Importing…\" data-upload=\"imported\"><label>File <input type=\"file\" name=\"file\" accept=\".ndjson,.jsonl,.json,application/x-ndjson\" required> <small>One JSON object per line, or an array of objects, of any size. A line with the ID of a document replaces it. A line with a mistake fails alone. For CSV and other fields, use the command.</small></label><div class=\"upload\" data-progress hidden><progress class=\"level-good\" max=\"1\" value=\"0\" aria-label=\"Sent\"></progress><p class=\"muted\" role=\"status\"></p><button type=\"button\" data-stop>Stop</button></div><p class=\"muted\">For example:</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

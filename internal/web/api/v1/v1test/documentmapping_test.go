@@ -252,6 +252,12 @@ func TestMetadataCanBeLists(t *testing.T) {
 	if got := fmt.Sprint(facets); !strings.HasPrefix(got, "[map[count:2 value:red]") || len(facets) != 4 {
 		t.Errorf("facets: %s", got)
 	}
+	// A facet counts a document once for values that one filter finds together.
+	c.put(t, "both", object{"text": "boot", "metadata": object{"k": []any{7, "7", "7.0", true, "true"}}}).is(201)
+	facets = c.do(t, "GET", "/api/v1/search?q=boot&facets=k", nil).is(200).body["facets"].(object)["k"].([]any)
+	if got := fmt.Sprint(facets); len(facets) != 3 || strings.Count(got, "count:1") != 3 {
+		t.Errorf("facets of equal values: %s", got)
+	}
 	patched := c.do(t, "PATCH", documentsPath+"/a", object{"metadata": object{"sizes": []any{"blue"}, "none": nil}}).is(200)
 	if diff := cmp.Diff(object{"sizes": []any{"blue"}}, patched.body["metadata"]); diff != "" {
 		t.Errorf("patched (-want +got):\n%s", diff)
