@@ -20,6 +20,13 @@ func environment(p *programtest.Process) []string {
 		"KEEPSAKE_KEY="+p.Key, "KEEPSAKE_PASSWORD="+p.Password)
 }
 
+// start starts a program whose webhooks can be delivered to this machine.
+func start(t *testing.T, options ...programtest.Option) *programtest.Process {
+	t.Helper()
+	return programtest.Start(t, t.TempDir(), append(options, programtest.Env(
+		"KEEPSAKE_BACKEND_SECRET="+secret, "KEEPSAKE_WEBHOOKS_ALLOW_PRIVATE=true"))...)
+}
+
 // TestSuitesOfTheClientsPassOnTheProgram runs the tests that each client has in its own language, on each engine.
 func TestSuitesOfTheClientsPassOnTheProgram(t *testing.T) {
 	t.Parallel()
@@ -40,8 +47,7 @@ func TestSuitesOfTheClientsPassOnTheProgram(t *testing.T) {
 				t.Run(engine, func(t *testing.T) {
 					t.Parallel()
 					cmd := l.suite(t)
-					p := programtest.Start(t, t.TempDir(), append(options(t), programtest.Env(
-						"KEEPSAKE_BACKEND_SECRET="+secret, "KEEPSAKE_WEBHOOKS_ALLOW_PRIVATE=true"))...)
+					p := start(t, options(t)...)
 					cmd.Env = environment(p)
 					if out, err := cmd.CombinedOutput(); err != nil {
 						t.Errorf("the tests of the %s client: %v\n%s", l.language, err, out)

@@ -1,12 +1,14 @@
 package clients_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"keepsake/internal/testing/testtier"
@@ -21,7 +23,8 @@ var typescript = library{
 	fields:    typescriptFields,
 	suite: func(t *testing.T) *exec.Cmd {
 		t.Helper()
-		return npm(t, "run", "--silent", "test")
+		buildTypeScript(t)
+		return npm(t, "run", "--silent", "run-tests")
 	},
 }
 
@@ -101,6 +104,30 @@ func typescriptFields(t *testing.T) map[string]bool {
 	}
 	return fields
 }
+
+// typescriptBuild builds the package and its tests once for all tests, because each build writes into the same folders. It
+// fails if a generated file is not up to date.
+var typescriptBuild sync.Once
+
+// buildTypeScript builds the package and its tests.
+func buildTypeScript(t *testing.T) {
+	t.Helper()
+	check, compile := npm(t, "run", "--silent", "check"), npm(t, "run", "--silent", "compile-tests")
+	typescriptBuild.Do(func() {
+		for _, cmd := range []*exec.Cmd{check, compile} {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				typescriptFailure = fmt.Sprintf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
+				return
+			}
+		}
+	})
+	if typescriptFailure != "" {
+		t.Fatal(typescriptFailure)
+	}
+}
+
+// typescriptFailure says why typescriptBuild has failed.
+var typescriptFailure string
 
 // oldestNode is the oldest major version of Node that the client supports.
 const oldestNode = 20

@@ -4684,7 +4684,7 @@ export interface components {
              */
             filter?: string[] | null;
             /**
-             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. The default is auto.
+             * @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. off also means that parts of words do not count. The default is auto.
              * @enum {string|null}
              */
             fuzzy?: "auto" | "off" | null;
@@ -9754,7 +9754,7 @@ export interface operations {
                 passages?: number;
                 /** @description The order of the results: relevance has the best match first, updatedAt the oldest change, and -updatedAt the newest. */
                 sort?: "relevance" | "-updatedAt" | "updatedAt";
-                /** @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. auto when absent. */
+                /** @description Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. off also means that parts of words do not count. auto when absent. */
                 fuzzy?: "auto" | "off";
                 /** @description Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match. */
                 filter?: string[];

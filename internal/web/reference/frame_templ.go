@@ -278,7 +278,7 @@ type navLinks struct {
 
 // The guides for people who use the API, and for those who run an instance. Every guide is in one of them.
 var (
-	guidesToUse = []string{"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning", "http"}
+	guidesToUse = []string{"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning", "http"}
 	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary"}
 )
 

@@ -26,7 +26,7 @@ type guide struct {
 
 // guideOrder is the order of the guides: to begin, to use, to run. Guides that are not in it come last.
 var guideOrder = []string{
-	"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "client", "webhooks", "analytics",
+	"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics",
 	"roles", "tenants", "forward-auth", "versioning", "http",
 	"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary", "changelog",
 }
