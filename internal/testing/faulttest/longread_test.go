@@ -96,16 +96,19 @@ func TestAReaderThatDoesNotEndIsReported(t *testing.T) {
 		return text
 	}
 	end := readsOn(t, filepath.Join(dir, "main.db"))
-	line := []byte(`{"text":"` + strings.Repeat("a long read ", 10_000) + `"}` + "\n")
-	lines := bytes.Repeat(line, 50)
+	text := strings.Repeat("a long read ", 10_000)
 	written := 0
 	for s.logSize() <= store.LargeLog {
 		if written > 2000 {
 			t.Fatalf("the log is small after %d documents", written)
 		}
-		status, text, err := s.Send(t.Context(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", lines)
-		if err != nil || status != http.StatusOK || !strings.Contains(string(text), `"created":50`) {
-			t.Fatalf("an import: %d %s %v", status, text, err)
+		var lines bytes.Buffer
+		for i := range 50 { // equal ones would be one document
+			fmt.Fprintf(&lines, `{"title":"%d","text":"%s"}`+"\n", written+i, text)
+		}
+		status, answer, err := s.Send(t.Context(), s.Key, http.MethodPost, "/api/v1/documents/import", "application/x-ndjson", lines.Bytes())
+		if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"created":50`) {
+			t.Fatalf("an import: %d %s %v", status, answer, err)
 		}
 		written += 50
 	}

@@ -1,7 +1,6 @@
 package faulttest
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -94,7 +93,10 @@ func TestAContainersMemoryIsNotOverrun(t *testing.T) {
 	group := newMemoryGroup(t, 128<<20)
 	s := start(t, folderOnDisk(t), "", group.enter())
 	batch := batchOf(7 << 20)
-	lines := bytes.Repeat([]byte(`{"title":"many","text":"`+strings.Repeat("many words in here ", 500)+`"}`+"\n"), 800)
+	var lines []byte
+	for i := range 800 { // equal ones would be one document
+		lines = fmt.Appendf(lines, `{"title":"many %d","text":"%s"}`+"\n", i, strings.Repeat("many words in here ", 500))
+	}
 	long := []byte(`{"title":"long","text":"` + strings.Repeat("many words in here ", 13_000) + `"}`)
 	for range 2 {
 		for _, load := range []struct {
