@@ -328,12 +328,33 @@ func moreSearchChecks() []promise {
 			word, id := c.suite.word(), c.suite.name()
 			c.document(id, fields{"text": "It begins with " + word})
 			half := word[:len(word)-2]
-			if got := c.search(url.Values{"q": {half}, "fuzzy": {"off"}}).texts("results", "id"); len(got) > 0 {
-				c.broken("without prefix the beginning of a word finds %v", got)
+			if got := c.search(url.Values{"q": {half}, "fuzzy": {"off"}, "prefix": {"false"}}).texts("results", "id"); len(got) > 0 {
+				c.broken("with prefix=false the beginning of a word finds %v", got)
 			}
-			if got := c.search(url.Values{"q": {half}, "prefix": {"true"}}).texts("results", "id"); !slices.Contains(got, id) {
-				c.broken("prefix=true does not find a document by the beginning of its word")
+			for _, values := range []url.Values{{"q": {half}, "prefix": {"true"}}, {"q": {half}, "prefix": {"auto"}}, {"q": {half}}} {
+				if got := c.search(values).texts("results", "id"); !slices.Contains(got, id) {
+					c.broken("%s does not find a document by the beginning of a word, which no document has", values.Encode())
+				}
 			}
+		}},
+		{"WordsTogetherAndApartFindEachOther", func(c *check) {
+			first, second := c.suite.word(), c.suite.word()
+			together, apart := c.suite.name(), c.suite.name()
+			c.document(together, fields{"text": first + second})
+			c.document(apart, fields{"text": first + "-" + second})
+			for _, q := range []string{first + second, first + "-" + second, first + " " + second} {
+				got := c.search(url.Values{"q": {q}, "fuzzy": {"off"}}).texts("results", "id")
+				if !slices.Contains(got, together) || !slices.Contains(got, apart) {
+					c.broken("q=%s finds %v", q, got)
+				}
+			}
+		}},
+		{"AnAsteriskFindsEverything", func(c *check) {
+			collection := c.suite.word()
+			for range 2 {
+				c.document(c.suite.name(), fields{"collection": collection, "text": c.suite.word()})
+			}
+			c.search(url.Values{"q": {"*"}, "collection": {collection}}).has(fields{"total": 2})
 		}},
 		{"POSTSearchesAlike", func(c *check) {
 			word, id := c.suite.word(), c.suite.name()
