@@ -47,6 +47,9 @@ func scopeOf(r *Request) string {
 
 func wordOf(t text.Token) index.Word {
 	w := index.Word{Stem: t.Term, Word: t.Word}
+	if t.Marked != t.Word {
+		w.Marked = t.Marked
+	}
 	if text.Unspaced(t.Word) && t.Term == t.Word {
 		w.Form = index.AsIs
 	}
@@ -63,9 +66,12 @@ func phraseOf(tokens []text.Token) index.Phrase {
 
 // wantedOf returns what to highlight in documents of a language.
 func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other spelled, found *index.Found) *text.Wanted {
-	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}, Together: map[string]float64{}}
+	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}, Marked: map[string]float64{}, Together: map[string]float64{}}
 	want := func(t text.Token, weight float64) {
-		if t.Term != "" {
+		switch {
+		case l == text.Vietnamese && t.Marked != t.Word:
+			w.Marked[t.Marked] = weight
+		case t.Term != "":
 			w.Terms[stemIn(l, t.Term, t.Word)] = weight
 		}
 		if t.Term == t.Word && text.Unspaced(t.Word) {
@@ -86,7 +92,10 @@ func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other 
 		}
 	}
 	if q.prefix {
-		w.Prefix = q.words[len(q.words)-1].Word
+		last := q.words[len(q.words)-1]
+		if w.Prefix = last.Word; l == text.Vietnamese && last.Marked != last.Word {
+			w.Prefix, w.MarkedPrefix = "", last.Marked
+		}
 	}
 	for _, tokens := range q.must {
 		for _, t := range tokens {

@@ -140,9 +140,7 @@ func withoutLastPair(tokens []text.Token) []text.Token {
 
 // addPhrase appends a phrase unless there is one with the same terms.
 func addPhrase(phrases [][]text.Token, tokens []text.Token) [][]text.Token {
-	same := func(other []text.Token) bool {
-		return slices.EqualFunc(other, tokens, func(a, b text.Token) bool { return a.Term == b.Term })
-	}
+	same := func(other []text.Token) bool { return slices.EqualFunc(other, tokens, sameWord) }
 	if slices.ContainsFunc(phrases, same) {
 		return phrases
 	}
@@ -156,7 +154,7 @@ func addWords(words, tokens []text.Token) []text.Token {
 			continue
 		}
 		for i := range words {
-			if words[i].Term == t.Term {
+			if sameWord(words[i], t) {
 				words = append(words[:i], words[i+1:]...)
 				break
 			}
@@ -164,4 +162,9 @@ func addWords(words, tokens []text.Token) []text.Token {
 		words = append(words, t)
 	}
 	return words
+}
+
+// sameWord reports whether two words of a query are one. Different marks distinguish them, because they do in Vietnamese documents.
+func sameWord(a, b text.Token) bool {
+	return a.Term == b.Term && (a.Marked == b.Marked || a.Marked == a.Word || b.Marked == b.Word)
 }

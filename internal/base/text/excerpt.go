@@ -14,6 +14,9 @@ type Wanted struct {
 	Prefix   string             // of Token.Word; empty for none
 	Together map[string]float64 // words that can also be written as several, by Token.Word without apostrophes
 
+	Marked       map[string]float64 // by Token.Marked
+	MarkedPrefix string             // of Token.Marked; empty for none
+
 	beginnings map[string]bool // of Together
 	stems      map[string]string
 }
@@ -30,8 +33,14 @@ func (w *Wanted) find(t Token) (name string, weight float64, asWord, ok bool) {
 	if weight, ok := w.Words[t.Word]; ok {
 		return t.Word, weight, true, true
 	}
+	if weight, ok := w.Marked[t.Marked]; ok {
+		return t.Marked, weight, true, true
+	}
 	if w.Prefix != "" && strings.HasPrefix(t.Word, w.Prefix) {
 		return w.Prefix, 1, true, true
+	}
+	if w.MarkedPrefix != "" && strings.HasPrefix(t.Marked, w.MarkedPrefix) {
+		return w.MarkedPrefix, 1, true, true
 	}
 	return "", 0, false, false
 }

@@ -90,7 +90,11 @@ func (b *batch) add(id string, d *Document) {
 	} else {
 		r.language = b.lexicon.languageOf(b.log[first:])
 	}
-	b.count(b.log[first:], r.language)
+	end := len(b.log)
+	if r.language == text.Vietnamese {
+		b.countMarked(first)
+	}
+	b.count(b.log[first:end], r.language)
 	for _, key := range d.Keys {
 		b.addKey(key, doc)
 	}
@@ -109,7 +113,7 @@ func (b *batch) addKey(key string, doc uint32) {
 // addField adds the words of a searched entry of metadata, and the pairs of stems that follow each other.
 func (b *batch) addField(f *Field, l text.Language, doc uint32) {
 	for _, value := range f.Texts {
-		before, at := "", 0
+		before, beforeMarked, at := "", "", 0
 		text.Split(value, func(sp text.Spelling) bool {
 			found := b.lexicon.of(sp.Word)
 			if found.word == 0 {
@@ -131,10 +135,20 @@ func (b *batch) addField(f *Field, l text.Language, doc uint32) {
 			}
 			term := b.lexicon.terms[stem].term
 			b.addKey(fieldTerm(f.Name, term), doc)
+			marked := term
+			if l == text.Vietnamese && found.marked != found.word {
+				marked = b.lexicon.terms[found.marked].term
+				b.addKey(fieldTerm(f.Name, marked), doc)
+			}
 			if before != "" && sp.Pos == at+1 {
 				b.addKey(pairTerm(f.Name, before, term), doc)
+				if beforeMarked != before || marked != term {
+					b.addKey(pairTerm(f.Name, before, marked), doc)
+					b.addKey(pairTerm(f.Name, beforeMarked, term), doc)
+					b.addKey(pairTerm(f.Name, beforeMarked, marked), doc)
+				}
 			}
-			before, at = term, sp.Pos
+			before, beforeMarked, at = term, marked, sp.Pos
 			return true
 		})
 	}
@@ -178,6 +192,22 @@ func (b *batch) count(log []occurrence, l text.Language) {
 		s.count++
 		s.addOther(o.word)
 		w.addOther(o.stem)
+	}
+}
+
+// countMarked logs and counts a second term for each word with marks of a Vietnamese document, which are in the log from the first on.
+// Marks distinguish words in that language.
+func (b *batch) countMarked(first int) {
+	for _, o := range b.log[first:] {
+		if o.marked == o.word {
+			continue
+		}
+		o.stem, o.word = b.number(o.marked), b.number(o.word)
+		b.terms[o.stem].count++
+		b.terms[o.word].count++
+		b.terms[o.stem].addOther(o.word)
+		b.terms[o.word].addOther(o.stem)
+		b.log = append(b.log, o)
 	}
 }
 

@@ -54,8 +54,8 @@ type stem struct {
 }
 
 // stemsOf returns the stems of a word in the documents of some languages. A stem that does not depend on the language is one of
-// English.
-func stemsOf(english, word string, languages text.LanguageSet) []stem {
+// English. In Vietnamese documents, the stem of a word with marks has its marks; marked is empty for a word without any.
+func stemsOf(english, word, marked string, languages text.LanguageSet) []stem {
 	if english == "" {
 		return nil
 	}
@@ -66,7 +66,10 @@ func stemsOf(english, word string, languages text.LanguageSet) []stem {
 	var stems []stem
 	for l := range languages.All {
 		s := stem{term: stemTerm(l, english), language: l, stopword: stopword.Has(l)}
-		if l != text.English {
+		switch {
+		case l == text.Vietnamese && marked != "":
+			s.term = stemTerm(l, marked)
+		case l != text.English:
 			s.term = stemTerm(l, text.StemIn(l, word))
 		}
 		stems = append(stems, s)
@@ -76,8 +79,8 @@ func stemsOf(english, word string, languages text.LanguageSet) []stem {
 
 // stems returns the stems of a word, and how many documents of the scope have one of them. A document has one language, so no
 // document has two of them.
-func (r *search) stems(english, word string) (stems []stem, docs int64, err error) {
-	stems = stemsOf(english, word, r.languages)
+func (r *search) stems(english, word, marked string) (stems []stem, docs int64, err error) {
+	stems = stemsOf(english, word, marked, r.languages)
 	for i := range stems {
 		if stems[i].docs, err = r.frequency(stems[i].term); err != nil {
 			return nil, 0, err

@@ -102,7 +102,7 @@ func (s *Snapshot) Count(stem, word, scope string, step Step) (docs int64, err e
 	if err := run.openScope(); err != nil {
 		return 0, err
 	}
-	if _, docs, err = run.stems(stem, word); docs > 0 || err != nil {
+	if _, docs, err = run.stems(stem, word, ""); docs > 0 || err != nil {
 		return docs, err
 	}
 	return run.frequency(wordTerm(word))

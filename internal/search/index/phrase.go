@@ -56,7 +56,7 @@ func (r *search) readPhrase(q Phrase) (words []readWord, rarest int64, err error
 		if q[i].Stem == "" {
 			continue
 		}
-		stems, docs, err := r.stems(q[i].Stem, q[i].Word.Word)
+		stems, docs, err := r.stems(q[i].Stem, q[i].Word.Word, q[i].Marked)
 		if err != nil {
 			return nil, 0, err
 		}

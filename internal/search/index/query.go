@@ -25,6 +25,7 @@ type Query struct {
 type Word struct {
 	Stem    string // the English one; empty: only Word is found
 	Word    string // as it stands, folded
+	Marked  string // with its marks, which Vietnamese documents must have; empty if it has none
 	Form    Form
 	Similar []Similar // words that are found, too, because Word is perhaps misspelled
 	Parts   bool      // words that share parts with it rank documents higher, and are found if no document has it

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"keepsake/internal/base/text"
 )
 
 // word finds the documents with a word.
@@ -48,7 +50,7 @@ type wordList struct {
 
 // newWord reads how many documents have the word.
 func (r *search) newWord(q *Word) (*word, error) {
-	stems, count, err := r.stems(q.Stem, q.Word)
+	stems, count, err := r.stems(q.Stem, q.Word, q.Marked)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (r *search) newWord(q *Word) (*word, error) {
 	w.weigh(idf)
 	w.weighParts()
 	for _, s := range q.Similar {
-		stems, count, err := r.stems(s.Stem, s.Word)
+		stems, count, err := r.stems(s.Stem, s.Word, "")
 		if err != nil {
 			return nil, err
 		}
@@ -176,6 +178,9 @@ func (w *word) countForms() (int64, error) {
 	for i := range w.run.parts {
 		p := &w.run.parts[i]
 		docs, err := w.run.withAny(p, []Range{w.forms()})
+		if err == nil && w.Marked != "" {
+			err = w.markForms(p, docs)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -183,6 +188,31 @@ func (w *word) countForms() (int64, error) {
 		n += int64(docs.countAnd(p.scope))
 	}
 	return n, nil
+}
+
+// markForms replaces the Vietnamese documents with a form of the word by those that have it with its marks.
+func (w *word) markForms(p *searchedPart, docs bitmap) error {
+	if !w.run.languages.Has(text.Vietnamese) {
+		return nil
+	}
+	term := stemTerm(text.Vietnamese, w.Marked)
+	forms := Only(term)
+	if w.Form == Prefix {
+		forms = prefixed(term)
+	}
+	marked, err := w.run.withAny(p, []Range{forms})
+	if err != nil {
+		return err
+	}
+	docs.each(func(doc uint32) {
+		if p.language(doc) == text.Vietnamese {
+			docs.remove(doc)
+		}
+	})
+	for i := range docs {
+		docs[i] |= marked[i]
+	}
+	return w.run.steps(docs.count())
 }
 
 // open begins to read the lists of a part.
