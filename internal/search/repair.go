@@ -104,7 +104,7 @@ func repairOf(s *index.Snapshot, q query, r *Request, other spelled, before *cur
 			err = x.suggest(t, docs, edits)
 		case kept == nil && before != nil:
 		default:
-			out.similar[i], err = x.repair(t, edits, kept, other.others[i])
+			out.similar[i], err = x.repair(t, edits, kept, other.inPlaceOf(i))
 		}
 		if err != nil {
 			return out, err

@@ -15,6 +15,7 @@ import (
 	"keepsake/internal/base/fairshare"
 	"keepsake/internal/base/page"
 	"keepsake/internal/base/text"
+	"keepsake/internal/search/collection"
 	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
@@ -53,6 +54,8 @@ type Request struct {
 	Passages   int      // 0–5: how many passages of each text the results contain at most
 	Facets     []string // collection, tag, or names of metadata entries
 	Sort       Sort     // empty: ByRelevance
+	// Preview are settings of Collection in place of its own. Languages, and fields that were not searched before, have no effect.
+	Preview *collection.Settings
 }
 
 // Highlight is a matching word, in code points of the field's text.
@@ -132,8 +135,8 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
-	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, _ *settings) error {
-		look := &lookup{analyzer: s.indexer.analyzer, query: q, request: &r, from: from}
+	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, tuned *settings) error {
+		look := &lookup{analyzer: s.indexer.analyzer, query: q, request: &r, from: from, groups: groupsOf(s.indexer.analyzer, tuned, q, &r)}
 		found, err := look.find(task, snapshot)
 		if err != nil {
 			return err
@@ -182,6 +185,7 @@ type lookup struct {
 	request  *Request
 	from     *cursor // nil: the first page
 
+	groups  groups
 	spelled spelled
 	repair  repair
 }
@@ -192,15 +196,18 @@ func (l *lookup) find(task *fairshare.Task, snapshot *index.Snapshot) (*index.Fo
 	step := func(n int) error { return task.Step(1 + n/ofStep) }
 	var err error
 	l.spelled = spellingsOf(l.analyzer, l.query)
-	if l.query.prefix, err = l.endsOpen(snapshot, step); err != nil {
+	l.spelled.synonyms = l.groups.synonyms
+	view := snapshot.View(l.groups.metadata)
+	if l.query.prefix, err = l.endsOpen(view, step); err != nil {
 		return nil, err
 	}
 	if l.request.Repair {
-		if l.repair, err = repairOf(snapshot, l.query, l.request, l.spelled, l.from, step); err != nil {
+		if l.repair, err = repairOf(view, l.query, l.request, l.spelled, l.from, step); err != nil {
 			return nil, err
 		}
 	}
 	p := planOf(l.query, l.request, l.repair.similar, l.spelled)
+	p.Groups = l.groups.list
 	if l.from != nil {
 		p.After, p.Statistics = &l.from.Place, &l.from.Statistics
 	}
@@ -225,7 +232,7 @@ func (l *lookup) endsOpen(s *index.Snapshot, step index.Step) (bool, error) {
 	if docs, err := s.Count(last.Term, last.Word, scope, step); docs > 0 || err != nil {
 		return false, err
 	}
-	if other, err := hasOther(s, last, l.spelled.others[n], scope, step); other || err != nil {
+	if other, err := hasOther(s, last, l.spelled.inPlaceOf(n), scope, step); other || err != nil {
 		return false, err
 	}
 	return s.Begins(last.Word, scope, step)
@@ -238,7 +245,9 @@ func (l *lookup) next(found *index.Found, after index.Place) cursor {
 
 // wanted returns what to highlight in documents of a language.
 func (l *lookup) wanted(of text.Language, found *index.Found) *text.Wanted {
-	return wantedOf(of, l.query, l.repair.similar, l.spelled, found)
+	w := wantedOf(of, l.query, l.repair.similar, l.spelled, found)
+	l.groups.want(w, found.Weights)
+	return w
 }
 
 // The lengths of a snippet and of a passage, in code points.

@@ -31,6 +31,16 @@ type typed struct {
 type spelled struct {
 	others [][]index.Phrase // by the numbers of the query's words
 	glued  []index.Phrase   // words that were typed without a blank
+
+	synonyms [][]index.Phrase // of any collection, by the numbers of the query's words
+}
+
+// inPlaceOf returns everything that is found in place of a word.
+func (s *spelled) inPlaceOf(i int) []index.Phrase {
+	if i < len(s.synonyms) {
+		return slices.Concat(s.others[i], s.synonyms[i])
+	}
+	return s.others[i]
 }
 
 // spellingsOf returns the other spellings of a query.

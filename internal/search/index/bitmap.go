@@ -55,6 +55,13 @@ func (b bitmap) and(other bitmap) {
 	}
 }
 
+// or adds what is in other.
+func (b bitmap) or(other bitmap) {
+	for i := range other {
+		b[i] |= other[i]
+	}
+}
+
 // without removes what is in other.
 func (b bitmap) without(other bitmap) {
 	for i := range b {

@@ -77,15 +77,19 @@ func stemsOf(english, word, marked string, languages text.LanguageSet) []stem {
 	return stems
 }
 
-// stems returns the stems of a word, and how many documents of the scope have one of them. A document has one language, so no
-// document has two of them.
+// stems returns the stems of a word, and how many documents of the scope have one of them, in each field. A document has one
+// language, so no document has two of them.
 func (r *search) stems(english, word, marked string) (stems []stem, docs int64, err error) {
 	stems = stemsOf(english, word, marked, r.languages)
 	for i := range stems {
 		if stems[i].docs, err = r.frequency(stems[i].term); err != nil {
 			return nil, 0, err
 		}
-		docs += stems[i].docs
+		inFields, err := r.fieldDocs(stems[i].term)
+		if err != nil {
+			return nil, 0, err
+		}
+		docs += stems[i].docs + inFields
 	}
 	return stems, docs, nil
 }

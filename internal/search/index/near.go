@@ -25,22 +25,24 @@ func (s *Snapshot) Near(word string, edits, shared int, scope string, step Step)
 	if begin == 0 {
 		return nil, nil
 	}
-	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, fields: s.fields}
 	if err := run.openScope(); err != nil {
 		return nil, err
 	}
 	found := map[string]int{}
 	for i := range run.parts {
-		d := newDistances(word, edits)
-		run.parts[i].dictionary.each(prefixed(wordTerm(word[:begin])), func(term []byte, _ entry) bool {
-			if n := d.of(term[1:]); n > 0 && n <= edits {
-				found[string(term[1:])] = n
+		for _, field := range run.wordTerms() {
+			d := newDistances(word, edits)
+			run.parts[i].dictionary.each(prefixed(field+word[:begin]), func(term []byte, _ entry) bool {
+				if n := d.of(term[len(field):]); n > 0 && n <= edits {
+					found[string(term[len(field):])] = n
+				}
+				err = run.steps(1)
+				return err == nil
+			})
+			if err != nil {
+				return nil, err
 			}
-			err = run.steps(1)
-			return err == nil
-		})
-		if err != nil {
-			return nil, err
 		}
 		if edits >= firstLetterEdits && shared <= 1 {
 			if err := run.otherFirstLetters(&run.parts[i].dictionary, word, found); err != nil {
@@ -49,7 +51,7 @@ func (s *Snapshot) Near(word string, edits, shared int, scope string, step Step)
 		}
 	}
 	for word, edits := range found {
-		docs, err := run.frequency(wordTerm(word))
+		docs, err := run.wordDocs(word)
 		if err != nil {
 			return nil, err
 		}
@@ -58,6 +60,27 @@ func (s *Snapshot) Near(word string, edits, shared int, scope string, step Step)
 		}
 	}
 	return list, nil
+}
+
+// wordTerms returns what the terms of words begin with, in titles and texts and in the searched entries of metadata.
+func (r *search) wordTerms() []string {
+	list := []string{wordTerm("")}
+	for _, f := range r.fields {
+		list = append(list, fieldTerm(f.Name, wordTerm("")))
+	}
+	return list
+}
+
+// wordDocs returns how many documents of the scope have a word as it stands, in each field.
+func (r *search) wordDocs(word string) (docs int64, err error) {
+	for _, field := range r.wordTerms() {
+		n, err := r.frequency(field + word)
+		if err != nil {
+			return 0, err
+		}
+		docs += n
+	}
+	return docs, nil
 }
 
 // firstLetterEdits is how many edits one of the first letter counts as.
@@ -98,35 +121,37 @@ func (r *search) otherFirstLetters(d *dictionary, word string, found map[string]
 // word as it stands if none has. stem is the English one.
 func (s *Snapshot) Count(stem, word, scope string, step Step) (docs int64, err error) {
 	defer recoverCorrupt(&err)
-	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, languages: s.Languages()}
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, languages: s.Languages(), fields: s.fields}
 	if err := run.openScope(); err != nil {
 		return 0, err
 	}
 	if _, docs, err = run.stems(stem, word, ""); docs > 0 || err != nil {
 		return docs, err
 	}
-	return run.frequency(wordTerm(word))
+	return run.wordDocs(word)
 }
 
 // Begins reports whether a document of a collection, or any document if scope is empty, has a word that begins with a folded word.
 func (s *Snapshot) Begins(word, scope string, step Step) (found bool, err error) {
 	defer recoverCorrupt(&err)
-	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step}
+	run := &search{snapshot: s, q: &Query{Scope: scope}, step: step, fields: s.fields}
 	if err := run.openScope(); err != nil {
 		return false, err
 	}
 	for i := range run.parts {
 		p := &run.parts[i]
-		p.dictionary.each(prefixed(wordTerm(word)), func(_ []byte, e entry) bool {
-			n := int64(0)
-			if n, err = run.countIn(p, e); err == nil {
-				err = run.steps(1)
+		for _, field := range run.wordTerms() {
+			p.dictionary.each(prefixed(field+word), func(_ []byte, e entry) bool {
+				n := int64(0)
+				if n, err = run.countIn(p, e); err == nil {
+					err = run.steps(1)
+				}
+				found = n > 0
+				return !found && err == nil
+			})
+			if found || err != nil {
+				return found, err
 			}
-			found = n > 0
-			return !found && err == nil
-		})
-		if found || err != nil {
-			return found, err
 		}
 	}
 	return false, nil

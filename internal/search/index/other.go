@@ -2,6 +2,7 @@ package index
 
 import (
 	"math/bits"
+	"slices"
 
 	"keepsake/internal/base/text"
 )
@@ -35,15 +36,16 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 	r := w.run
 	own = r.ranking.count(own)
 	count = own
-	for i, p := range w.Others {
+	for i, p := range slices.Concat(w.Others, w.synonyms) {
+		isSynonym := i >= len(w.Others)
 		var words []readWord
 		rarest := int64(0)
-		if r.mayHave(p) {
+		if isSynonym || r.mayHave(p) {
 			if words, rarest, err = r.readPhrase(p); err != nil {
 				return 0, err
 			}
 		}
-		if rarest = r.ranking.count(rarest); rarest == 0 || len(p) > 1 && own > 0 && rarest > max(apartDocs, apartFactor*own) {
+		if rarest = r.ranking.count(rarest); rarest == 0 || !isSynonym && len(p) > 1 && own > 0 && rarest > max(apartDocs, apartFactor*own) {
 			continue
 		}
 		if words == nil { // it is known from the first page only
@@ -51,7 +53,9 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 				return 0, err
 			}
 		}
-		w.used = append(w.used, i)
+		if !isSynonym {
+			w.used = append(w.used, i)
+		}
 		if len(words) == 1 {
 			w.otherStems = append(w.otherStems, words[0].stems)
 			count += rarest
@@ -70,6 +74,9 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 
 // mayHave reports whether each word of p is in the dictionaries, or its English stem. It is faster than a count.
 func (r *search) mayHave(p Phrase) bool {
+	if len(r.fields) > 0 {
+		return true // in an entry of metadata
+	}
 	for i := range p {
 		w := &p[i].Word
 		if !r.inDictionary(wordTerm(w.Word)) && (w.Stem == w.Word || !r.inDictionary(stemTerm(text.English, w.Stem))) {

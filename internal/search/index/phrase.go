@@ -45,9 +45,9 @@ func (r *search) newPhrase(q Phrase) (clause, error) {
 	}
 	all := r.phrasesOf(words)
 	if len(all) == 1 {
-		return all[0], nil
+		return r.withFields(all[0], words), nil
 	}
-	return all, nil
+	return r.withFields(all, words), nil
 }
 
 // readPhrase reads how many documents have each word, and the rarest of them.

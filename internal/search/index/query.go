@@ -11,6 +11,7 @@ type Query struct {
 	Glued      []Phrase // words of Any that were typed without a blank; documents with the phrase score higher
 	Everything bool     // Any and All are empty
 
+	Groups  []Group  // each document belongs to one; nil: all are searched alike
 	Filters []Filter // all must hold
 	Scope   string   // term of a collection: only its documents match and count for the statistics; empty: all
 
@@ -23,13 +24,14 @@ type Query struct {
 
 // Word is a word to find. A document has it if it has a word with the same stem in the language of the document.
 type Word struct {
-	Stem    string // the English one; empty: only Word is found
-	Word    string // as it stands, folded
-	Marked  string // with its marks, which Vietnamese documents must have; empty if it has none
-	Form    Form
-	Similar []Similar // words that are found, too, because Word is perhaps misspelled
-	Parts   bool      // words that share parts with it rank documents higher, and are found if no document has it
-	Others  []Phrase  // other spellings of the word, or of it and its neighbours in the query; they count nearly as much
+	Stem     string // the English one; empty: only Word is found
+	Word     string // as it stands, folded
+	Marked   string // with its marks, which Vietnamese documents must have; empty if it has none
+	Form     Form
+	Similar  []Similar // words that are found, too, because Word is perhaps misspelled
+	Parts    bool      // words that share parts with it rank documents higher, and are found if no document has it
+	synonyms []Phrase  // of a group
+	Others   []Phrase  // other spellings of the word, or of it and its neighbours in the query; they count nearly as much
 }
 
 // Form tells which words as they stand are found in addition to those with the stem.

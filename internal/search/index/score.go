@@ -22,25 +22,37 @@ const scoreUnit = 16384
 // leastIDF is the inverse document frequency of a word in nearly all documents, so that units still show their lengths.
 const leastIDF = 0.01
 
-// ranking computes scores from statistics.
+// ranking computes scores from statistics, for documents of which some fields are searched.
 type ranking struct {
+	*counted
+	titles [256]float64
+	texts  [256]float64
+	fields []FieldWeight // of metadata
+}
+
+// counted are the statistics of a search, which all rankings of it share.
+type counted struct {
 	statistics Statistics
 	frozen     bool // the statistics are from an earlier page
 	next       int  // index of Frequencies
 	parts      int  // index of Parts
-	titles     [256]float64
-	texts      [256]float64
 }
 
 func newRanking(current Statistics, earlier *Statistics) *ranking {
-	r := &ranking{statistics: current}
+	r := &ranking{counted: &counted{statistics: current}}
 	if earlier != nil {
 		r.statistics, r.frozen = *earlier, true
 	}
+	return r.with(defaultFields)
+}
+
+// with returns a ranking for other fields, with the same statistics.
+func (r *ranking) with(f *Fields) *ranking {
+	r = &ranking{counted: r.counted, fields: f.Metadata}
 	title, text := r.average(r.statistics.Titles), r.average(r.statistics.Texts)
 	for code, length := range lengths {
-		r.titles[code] = titleWeight / (1 - b + float64(b*float64(length)/title))
-		r.texts[code] = 1 / (1 - b + float64(b*float64(length)/text))
+		r.titles[code] = f.Title / (1 - b + float64(b*float64(length)/title))
+		r.texts[code] = f.Text / (1 - b + float64(b*float64(length)/text))
 	}
 	return r
 }

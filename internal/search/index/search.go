@@ -28,7 +28,7 @@ func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
 		}
 	}
 	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
-	for _, w := range run.any[:len(q.Any)] {
+	for _, w := range run.groups[0].any[:len(q.Any)] {
 		found.Weights, found.Others = append(found.Weights, w.weight), append(found.Others, w.used)
 		found.Parts = append(found.Parts, w.foundParts())
 	}
@@ -53,13 +53,14 @@ type search struct {
 	step     Step
 	cost     int // steps since the last call of step
 
-	ranking   *ranking
+	ranking   *ranking // of the group that is prepared
+	base      *ranking // of documents with the default fields
 	languages text.LanguageSet // of the documents
 	language  text.Language    // of the query
 	parts     []searchedPart
-	any       []*word
-	all       []clause
-	not       []clause
+	groups    []*group
+	*group                  // that is searched
+	fields    []FieldWeight // searched entries of metadata, of the group that is prepared
 	window    window
 	list      list // for counting
 	counts    []Counts
@@ -94,35 +95,24 @@ func (r *search) open() error {
 	if err := r.openScope(); err != nil {
 		return err
 	}
-	r.ranking = newRanking(r.statistics(), r.q.Statistics)
+	r.base = newRanking(r.statistics(), r.q.Statistics)
+	r.ranking = r.base
 	r.languages = r.ranking.statistics.Languages
 	r.language = languageOf(r.q.Any, r.languages)
-	telling := 0
-	for i := range r.q.Any {
-		w, err := r.newWord(&r.q.Any[i])
+	most := 0
+	groups := r.q.groups()
+	for i := range groups {
+		g, telling, err := r.openGroup(&groups[i])
 		if err != nil {
 			return err
 		}
-		r.any = append(r.any, w)
-		if !w.stopword {
-			telling++
-		}
+		r.groups = append(r.groups, g)
+		most = max(most, telling)
 	}
-	for _, p := range r.q.Glued {
-		w, err := r.newGlued(p)
-		if err != nil {
-			return err
-		}
-		r.any = append(r.any, w)
+	if most <= strictWords {
+		r.countFirst(int32(most))
 	}
-	if telling <= strictWords {
-		r.countFirst(int32(telling))
-	}
-	var err error
-	if r.all, err = r.newClauses(r.q.All); err == nil {
-		r.not, err = r.newClauses(r.q.Not)
-	}
-	return err
+	return nil
 }
 
 // countFirst makes each word that is not a stop word worth more than all scores together. Similar words are not, so that
@@ -130,19 +120,25 @@ func (r *search) open() error {
 // those come first that have more of them as they were asked for. telling is the number of words that are no stop words.
 func (r *search) countFirst(telling int32) {
 	most, others := int32(0), false
-	for _, w := range r.any {
-		most += w.most()
-		others = others || w.others
+	for _, g := range r.groups {
+		sum := int32(0)
+		for _, w := range g.any {
+			sum += w.most()
+			others = others || w.others
+		}
+		most = max(most, sum) // the same for all groups, whose documents are compared
 	}
 	bonus, exact := most, int32(0)
 	if others {
 		bonus, exact = (telling+int32(len(r.q.Glued))+1)*most, most
 	}
-	for i, w := range r.any {
-		if i < len(r.q.Any) {
-			w.setBonus(bonus, exact)
-		} else {
-			w.apartBonus = exact
+	for _, g := range r.groups {
+		for i, w := range g.any {
+			if i < len(r.q.Any) {
+				w.setBonus(bonus, exact)
+			} else {
+				w.apartBonus = exact
+			}
 		}
 	}
 }
@@ -238,22 +234,30 @@ func (r *search) searchPart(i int, hits *collector) error {
 	if len(r.q.Facets) > 0 {
 		p.matches = newBitmap(p.docs)
 	}
+	for _, g := range r.groups {
+		r.group = g
+		if err := r.searchGroup(p, hits); err != nil {
+			return err
+		}
+	}
+	return r.countFacets(p)
+}
+
+// searchGroup finds the matching documents of a part that belong to the group.
+func (r *search) searchGroup(p *searchedPart, hits *collector) error {
 	mask, err := r.mask(p)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(r.all) > 0:
-		err = r.searchAll(p, mask, hits)
+		return r.searchAll(p, mask, hits)
 	case len(r.any) > 0:
-		err = r.searchAny(p, mask, hits)
+		return r.searchAny(p, mask, hits)
 	case len(r.not) > 0, r.q.Everything:
-		err = r.searchRest(p, mask, hits)
+		return r.searchRest(p, mask, hits)
 	}
-	if err != nil {
-		return err
-	}
-	return r.countFacets(p)
+	return nil
 }
 
 // mask returns the documents of a part that no filter, exclusion or deletion leaves out; nil: all.
@@ -264,6 +268,14 @@ func (r *search) mask(p *searchedPart) (bitmap, error) {
 		if !owned {
 			mask, owned = copyOf(mask, p.docs), true
 		}
+	}
+	members, err := r.members(p, r.group)
+	if err != nil {
+		return nil, err
+	}
+	if members != nil {
+		own()
+		mask.and(members)
 	}
 	for i := range r.q.Filters {
 		f := &r.q.Filters[i]

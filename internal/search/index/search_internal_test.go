@@ -505,7 +505,7 @@ func compareWithWalk(t *testing.T, s *Snapshot, m *model, q *Query) {
 	}
 	run := &search{snapshot: s, q: q}
 	noError(t, run.open())
-	for _, w := range run.any {
+	for _, w := range run.groups[0].any {
 		bonus += int64(w.most())
 	}
 	at := map[string]int64{}

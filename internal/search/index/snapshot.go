@@ -16,6 +16,7 @@ type Snapshot struct {
 	flushing int    // parts after these that are being flushed
 	change   int64
 	label    string
+	fields   []FieldWeight // entries of metadata in which Near, Count and Begins look for words
 	docs     int64 // live documents
 	titles   int64 // sums of their coded lengths
 	texts    int64
@@ -86,6 +87,14 @@ func (s *Snapshot) Change() int64 { return s.change }
 
 // Label returns the label of the index, which says how its documents were made.
 func (s *Snapshot) Label() string { return s.label }
+
+// View returns a view of the snapshot in which Near, Count and Begins also look for words in entries of metadata. It is valid as long as
+// the snapshot, and not released.
+func (s *Snapshot) View(fields []FieldWeight) *Snapshot {
+	view := *s
+	view.fields = fields
+	return &view
+}
 
 // SetLabel changes the label. It is stored with the next flush. It must not run at the same time as Apply.
 func (x *Index) SetLabel(label string) error {

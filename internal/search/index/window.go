@@ -35,7 +35,7 @@ func (w *word) limit() int64 {
 	limit := int64(w.flatScore) + int64(w.flatBonus) + 1
 	for i := range w.terms {
 		t := &w.terms[i]
-		limit = max(limit, int64(t.most())+int64(t.bonus))
+		limit = max(limit, int64(t.most())+int64(t.bonus)) // also of a list with a flat score
 	}
 	if len(w.apart) > 0 {
 		limit = max(limit, int64(mostOf(w.weight))+int64(w.apartBonus))
@@ -60,7 +60,7 @@ func weakWords(order []*word, least int64) int {
 
 // disjoint reports whether the word consists of lists of which a document can be in only one.
 func (w *word) disjoint() bool {
-	return len(w.Similar) == 0 && w.flat == nil && !w.others && len(w.apart) == 0 && !w.finds()
+	return len(w.Similar) == 0 && w.flat == nil && !w.others && len(w.apart) == 0 && !w.finds() && !w.inFields
 }
 
 // addWeakTo is addTo for a weak word.
@@ -130,7 +130,7 @@ func (r *search) collect(p *searchedPart, mask bitmap, hits *collector) {
 		}
 		hits.total += int64(bits.OnesCount64(kept))
 		if p.matches != nil {
-			p.matches[at+i] = kept
+			p.matches[at+i] |= kept
 		}
 		for ; found != 0; found &= found - 1 {
 			bit := bits.TrailingZeros64(found)
@@ -204,6 +204,16 @@ func (win *window) compare(l *list, s *scorer, p *searchedPart, bonus int32) int
 		slot := doc - win.first
 		title, text := l.frequencies()
 		win.keep(slot, bonus+s.score(title, text, p.lengths[2*doc], p.lengths[2*doc+1]))
+		n++
+	}
+	return n
+}
+
+// compareFlat is compare for a list whose documents have the same score.
+func (win *window) compareFlat(l *list, score int32) int {
+	n := 0
+	for doc := l.seek(win.first); doc < win.first+windowSize; doc = l.next() {
+		win.keep(doc-win.first, score)
 		n++
 	}
 	return n

@@ -19,7 +19,8 @@ type word struct {
 	weight    float64
 	highest   float64 // weight of a stem; it does not depend on which of them documents have
 
-	flats []bitmap // documents with another form, by part; nil: no form is asked for
+	flats    []bitmap // documents with another form, by part; nil: no form is asked for
+	inFields bool     // there are lists of searched entries of metadata
 
 	others     bool     // there are other spellings
 	used       []int    // their numbers
@@ -44,6 +45,7 @@ type wordList struct {
 	stem
 	*scorer
 	other bool  // another spelling
+	flat  int32 // score of every document of the list; 0: that of its frequencies
 	bonus int32 // of every document of the list
 	list
 }
@@ -65,7 +67,7 @@ func (r *search) newWord(q *Word) (*word, error) {
 		}
 		count = max(count, forms)
 	}
-	if len(q.Others) > 0 {
+	if len(q.Others)+len(q.synonyms) > 0 {
 		if count, err = w.readOthers(count); err != nil {
 			return nil, err
 		}
@@ -125,7 +127,8 @@ func (w *word) addLists(stems []stem, idf float64) {
 	var shared [2]*scorer // of words, and of stop words
 	for _, s := range stems {
 		weight := weightOf(idf, s.stopword)
-		if w.highest = max(w.highest, weight); s.docs == 0 {
+		w.highest = max(w.highest, weight)
+		if s.docs == 0 && len(w.run.fields) == 0 {
 			continue
 		}
 		kind := 0
@@ -135,7 +138,15 @@ func (w *word) addLists(stems []stem, idf float64) {
 		if shared[kind] == nil {
 			shared[kind] = &scorer{ranking: w.run.ranking, weight: weight}
 		}
-		w.terms = append(w.terms, wordList{stem: s, scorer: shared[kind]})
+		if s.docs > 0 {
+			w.terms = append(w.terms, wordList{stem: s, scorer: shared[kind]})
+		}
+		for _, f := range w.run.fields {
+			in := s
+			in.term = fieldTerm(f.Name, s.term)
+			w.terms = append(w.terms, wordList{stem: in, scorer: shared[kind], flat: max(1, units(weight*saturated(f.Weight)))})
+			w.inFields = true
+		}
 	}
 }
 
@@ -165,11 +176,19 @@ func (w *word) setBonus(bonus, exact int32) {
 }
 
 // forms selects the words as they stand.
-func (w *word) forms() Range {
+func (w *word) forms() []Range { return w.formsOf(wordTerm(w.Word.Word)) }
+
+// formsOf selects a term, or all that begin with it, in titles and texts and in searched entries of metadata.
+func (w *word) formsOf(term string) []Range {
+	of := Only
 	if w.Form == Prefix {
-		return prefixed(wordTerm(w.Word.Word))
+		of = prefixed
 	}
-	return Only(wordTerm(w.Word.Word))
+	ranges := []Range{of(term)}
+	for _, f := range w.run.fields {
+		ranges = append(ranges, of(fieldTerm(f.Name, term)))
+	}
+	return ranges
 }
 
 // countForms returns how many documents of the scope have a word as it stands.
@@ -177,7 +196,7 @@ func (w *word) countForms() (int64, error) {
 	n := int64(0)
 	for i := range w.run.parts {
 		p := &w.run.parts[i]
-		docs, err := w.run.withAny(p, []Range{w.forms()})
+		docs, err := w.run.withAny(p, w.forms())
 		if err == nil && w.Marked != "" {
 			err = w.markForms(p, docs)
 		}
@@ -196,11 +215,7 @@ func (w *word) markForms(p *searchedPart, docs bitmap) error {
 		return nil
 	}
 	term := stemTerm(text.Vietnamese, w.Marked)
-	forms := Only(term)
-	if w.Form == Prefix {
-		forms = prefixed(term)
-	}
-	marked, err := w.run.withAny(p, []Range{forms})
+	marked, err := w.run.withAny(p, w.formsOf(term))
 	if err != nil {
 		return err
 	}
@@ -276,7 +291,11 @@ func (w *word) addTo(win *window) int {
 			win.keepFlat(w.flat, w.flatScore+w.flatBonus)
 		}
 		t := &w.terms[i]
-		n += win.compare(&t.list, t.scorer, w.part, t.bonus)
+		if t.flat > 0 {
+			n += win.compareFlat(&t.list, t.flat+t.bonus)
+		} else {
+			n += win.compare(&t.list, t.scorer, w.part, t.bonus)
+		}
 	}
 	if own == len(w.terms) {
 		win.keepFlat(w.flat, w.flatScore+w.flatBonus)
@@ -322,6 +341,12 @@ func (w *word) score(doc uint32) (int32, bool) {
 		t := &w.terms[i]
 		if i == own && !found && w.flat.next(doc) == doc {
 			score, found = w.flatScore+w.flatBonus, true
+		}
+		if t.flat > 0 {
+			if t.list.doc() == doc {
+				score, found = max(score, t.flat+t.bonus), true
+			}
+			continue
 		}
 		if t.list.doc() == doc {
 			title, text := t.frequencies()
