@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -23,47 +22,6 @@ type CollectionSettings struct {
 	Language *string            `json:"language"` // of documents without one, as a code that EachLanguage lists
 	Synonyms []Synonym          `json:"synonyms"`
 	Fields   map[string]float64 `json:"fields"` // weights of title, text, and entries of metadata, such as metadata.author
-}
-
-// Synonym is a row of synonyms: Words, or From with To, or List.
-type Synonym struct {
-	Words []string // each also finds the others
-	From  string   // also finds To
-	To    []string
-	List  string // english: the server's own list
-}
-
-type synonymRule struct {
-	From string   `json:"from"`
-	To   []string `json:"to"`
-}
-
-// MarshalJSON writes an array, an object, or the name of a list.
-func (s Synonym) MarshalJSON() ([]byte, error) {
-	switch {
-	case s.List != "":
-		return json.Marshal(s.List)
-	case s.From != "":
-		return json.Marshal(synonymRule{s.From, s.To})
-	default:
-		return json.Marshal(s.Words)
-	}
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (s *Synonym) UnmarshalJSON(text []byte) error {
-	*s = Synonym{}
-	switch text[0] {
-	case '"':
-		return json.Unmarshal(text, &s.List)
-	case '{':
-		var rule synonymRule
-		err := json.Unmarshal(text, &rule)
-		s.From, s.To = rule.From, rule.To
-		return err
-	default:
-		return json.Unmarshal(text, &s.Words)
-	}
 }
 
 // CollectionQuery selects a page of the list of collections.

@@ -128,7 +128,7 @@ func rootCommand(st *stage) *cobra.Command {
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd.OutOrStderr(), cmd) })
 	root.AddCommand(
-		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), searchCommand(st), memoriesCommand(st),
+		serveCommand(st), initCommand(st), keysCommand(st), documentsCommand(st), collectionsCommand(st), searchCommand(st), memoriesCommand(st),
 		usersCommand(st), workspacesCommand(st), tiersCommand(st), versionsCommand(st), usageCommand(st), auditCommand(st), webhooksCommand(st), mcpCommand(st), vectorsCommand(st),
 		backupCommand(st), restoreCommand(st), migrateCommand(st),
 		doctorCommand(st), openapiCommand(st), conformanceCommand(st), benchCommand(st), manCommand(st), versionCommand(st),
