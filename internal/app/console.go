@@ -33,6 +33,7 @@ func (a *App) consolePages(o *api.Options) error {
 			return u.Email, nil
 		},
 		Sessions: ownSessions{&a.services.identity},
+		Preview:  previewer(a.services.search.service),
 		Newest:   a.newestRelease(),
 		Operator: func() string {
 			if operator, ok := a.services.identity.accounts.Operator(); ok {

@@ -75,7 +75,7 @@ func (s *Service) Put(ctx context.Context, p *auth.Principal, name string, setti
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	if err := settings.check(); err != nil {
+	if err := settings.Check(); err != nil {
 		return nil, err
 	}
 	return s.change(ctx, p, name, condition, audit.CollectionChanged, func(ctx context.Context, c *Collection) error {

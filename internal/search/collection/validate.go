@@ -33,8 +33,8 @@ func CheckName(name string) error {
 	return rules.String("collection", name, document.MaxCollection)
 }
 
-// check validates settings. An error names the field.
-func (s *Settings) check() error {
+// Check validates settings. An error names the field.
+func (s *Settings) Check() error {
 	if err := document.CheckLanguage(s.Language); err != nil {
 		return err
 	}

@@ -41,6 +41,10 @@ type Options struct {
 	SetUp func(ctx context.Context, token, password string, from netip.Addr) (email string, err error)
 
 	Sessions OwnSessions
+
+	// Preview searches with settings of a collection that are not stored. The console has searched with the stored ones before, so the
+	// visitor may search.
+	Preview Previewer
 }
 
 // Console serves the pages.
@@ -99,6 +103,13 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/documents/{id}/change", changeDocument)
 	add("GET", "/console/documents/{id}/delete", deleteDocumentForm)
 	add("POST", "/console/documents/{id}/delete", deleteDocument)
+	add("GET", "/console/collections", listCollections)
+	add("POST", "/console/collections", openCollection)
+	add("GET", "/console/collections/{collection}", showCollection)
+	add("POST", "/console/collections/{collection}", changeCollection)
+	add("POST", "/console/collections/{collection}/preview", previewCollection)
+	add("GET", "/console/collections/{collection}/delete", deleteCollectionForm)
+	add("POST", "/console/collections/{collection}/delete", deleteCollection)
 	add("GET", "/console/memories", listSubjects)
 	add("GET", "/console/memories/{subject}", showSubject)
 	add("POST", "/console/memories/{subject}/recall", recallMemories)
