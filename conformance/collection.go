@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // collectionShape is a collection with its settings (docs/spec/documents.md).
@@ -72,6 +73,53 @@ func collectionChecks() []promise {
 			c.get(setsPath+"/"+name).send().is(http.StatusOK).has(settings).has(fields{"revision": 1}).head("ETag", `"1"`)
 			c.put(setsPath + "/" + name).json(fields{}).send().is(http.StatusOK).
 				has(fields{"language": nil, "synonyms": []any{}, "fields": nil, "revision": 2})
+		}},
+		{"SynonymsApplyToTheNextSearch", func(c *check) {
+			name, one, two, three := c.suite.name(), c.suite.word(), c.suite.word(), c.suite.word()
+			first, second, third := c.suite.name(), c.suite.name(), c.suite.name()
+			c.document(first, fields{"text": one, "collection": name})
+			c.document(second, fields{"text": two, "collection": name})
+			c.document(third, fields{"text": "a " + three + " " + one, "collection": name})
+			finds := func(q string, ids ...string) {
+				a := c.search(url.Values{"q": {q}, "collection": {name}, "fuzzy": {"off"}, "prefix": {"false"}})
+				if got := a.texts("results", "id"); !sameSet(got, ids) {
+					a.broken("found %v, want %v", got, ids)
+				}
+			}
+			finds(two, second)
+			c.collection(name, fields{"synonyms": []any{[]any{one, two}}})
+			finds(two, second, first, third)
+			finds(one, first, second, third)
+			finds("\""+one+"\"", first, third)
+			c.put(setsPath + "/" + name).json(fields{"synonyms": []any{fields{"from": two, "to": []any{three + " " + one}}}}).send().is(http.StatusOK)
+			finds(two, second, third)
+			finds(three, third)
+			c.put(setsPath + "/" + name).json(fields{"synonyms": []any{"english"}}).send().is(http.StatusOK)
+			finds(two, second)
+			c.delete(setsPath + "/" + name).send().is(http.StatusNoContent)
+			finds(one, first, third)
+		}},
+		{"FieldsHaveWeightsAndMetadataIsSearchedIfNamed", func(c *check) {
+			name, word := c.suite.name(), c.suite.word()
+			inTitle, inText, inAuthor := c.suite.name(), c.suite.name(), c.suite.name()
+			c.document(inTitle, fields{"title": word, "text": "other", "metadata": fields{"author": "nobody"}, "collection": name})
+			c.document(inText, fields{"title": "other", "text": word, "metadata": fields{"author": "nobody"}, "collection": name})
+			c.document(inAuthor, fields{"title": "other", "text": "other", "metadata": fields{"author": "Ada " + word}, "collection": name})
+			ranks := func(weights fields, ids ...string) {
+				c.collection(name, fields{"fields": weights})
+				var got []string
+				if !c.eventually(10*time.Second, func() bool {
+					got = c.search(url.Values{"q": {word}, "collection": {name}, "fuzzy": {"off"}}).texts("results", "id")
+					return slices.Equal(got, ids)
+				}) {
+					c.broken("with the weights %v, found %v, want %v", weights, got, ids)
+				}
+			}
+			ranks(nil, inTitle, inText)
+			ranks(fields{"title": 1, "text": 20}, inText, inTitle)
+			ranks(fields{"title": 3, "text": 1, "metadata.author": 20}, inAuthor, inTitle, inText)
+			ranks(fields{"metadata.author": 1}, inAuthor)
+			ranks(fields{"title": 1}, inTitle)
 		}},
 		{"CollectionsAreListedWithCounts", func(c *check) {
 			name, empty := c.suite.name(), c.suite.name()

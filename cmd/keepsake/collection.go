@@ -48,8 +48,12 @@ func collectionsListCommand(st *stage) *cobra.Command {
 				rows = append(rows, table.Row{a.Collection, a.Documents, languageText(a.Language), len(a.Synonyms), fieldsText(a.Fields), whenCell(a.UpdatedAt)})
 			}
 			st.printTable([]column{
-				{title: "collection", free: true}, {title: "documents"}, {title: "language"}, {title: "synonyms"},
-				{title: "fields", free: true}, {title: "settings updated (UTC)", extra: true},
+				{title: "collection", free: true},
+				{title: "documents"},
+				{title: "language"},
+				{title: "synonyms"},
+				{title: "fields", free: true},
+				{title: "settings updated (UTC)", extra: true},
 			}, rows)
 			return nil
 		})

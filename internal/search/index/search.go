@@ -53,8 +53,8 @@ type search struct {
 	step     Step
 	cost     int // steps since the last call of step
 
-	ranking   *ranking // of the group that is prepared
-	base      *ranking // of documents with the default fields
+	ranking   *ranking         // of the group that is prepared
+	base      *ranking         // of documents with the default fields
 	languages text.LanguageSet // of the documents
 	language  text.Language    // of the query
 	parts     []searchedPart

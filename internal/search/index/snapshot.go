@@ -17,8 +17,8 @@ type Snapshot struct {
 	change   int64
 	label    string
 	fields   []FieldWeight // entries of metadata in which Near, Count and Begins look for words
-	docs     int64 // live documents
-	titles   int64 // sums of their coded lengths
+	docs     int64         // live documents
+	titles   int64         // sums of their coded lengths
 	texts    int64
 
 	byLanguage languageCounts // live documents
