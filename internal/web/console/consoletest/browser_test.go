@@ -175,6 +175,9 @@ var places = []struct{ name, path string }{
 	{"document-new", "/console/new/document"},
 	{"document-change", "/console/documents/boiler-1/change"},
 	{"document-import", "/console/documents/import"},
+	{"collections", "/console/collections"},
+	{"collection", "/console/collections/manuals"},
+	{"collection-delete", "/console/collections/manuals/delete"},
 	{"memories", "/console/memories"},
 	{"memory-new", "/console/new/memory?subject=p-4711"},
 	{"memory", "/console/memories/p-4711/{memory}"},
@@ -258,6 +261,10 @@ func TestPagesAreAccessible(t *testing.T) {
 	tab.Fill("#q", "radiators")
 	tab.Await("results appear while typing", `document.querySelectorAll("mark").length > 0`)
 	look(t, tab, string(axe), "documents-found")
+	tab.Open(p.URL + "/console/collections/manuals")
+	tab.Fill("#q", "furnace")
+	tab.Await("the preview appears while typing", `document.querySelectorAll("#preview li").length > 0`)
+	look(t, tab, string(axe), "collection-preview")
 	tab.Open(p.URL + "/console/memories/p-4711")
 	tab.Fill("input[name=query]", "Which tea does she prefer?")
 	tab.Press("Enter")
@@ -364,6 +371,10 @@ func seed(t *testing.T, p *apptest.Running) *strings.Replacer {
 		if _, err := c.PutDocument(t.Context(), d, nil); err != nil {
 			t.Fatal(i, err)
 		}
+	}
+	settings := client.CollectionSettings{Synonyms: []client.Synonym{{Words: []string{"boiler", "furnace"}}}, Fields: map[string]float64{"title": 3, "text": 1}}
+	if _, err := c.PutCollection(t.Context(), "manuals", nil, settings); err != nil {
+		t.Fatal(err)
 	}
 	memory := ""
 	for i, text := range []string{

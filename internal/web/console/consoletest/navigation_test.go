@@ -24,12 +24,12 @@ func (p page) menu() string {
 func TestTheNavigationHasThreeGroups(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
-	const want = "/ Data /documents /memories Access /keys /users /workspaces /audit Operate /usage /requests /webhooks /versions /system /connect /docs"
+	const want = "/ Data /documents /collections /memories Access /keys /users /workspaces /audit Operate /usage /requests /webhooks /versions /system /connect /docs"
 	if got := admin(t, p).get("/").menu(); got != want {
 		t.Errorf("an admin gets\n%s, want\n%s", got, want)
 	}
 	v := tenant(t, p, "pro", string(account.RoleViewer))
-	if got, want := v.get("/").menu(), "/ Data /documents Operate /usage /requests /connect /docs"; got != want {
+	if got, want := v.get("/").menu(), "/ Data /documents /collections Operate /usage /requests /connect /docs"; got != want {
 		t.Errorf("a viewer gets\n%s, want\n%s", got, want)
 	}
 	v.get("/docs").want(t, 200)
@@ -40,7 +40,7 @@ func TestAMemberDoesWhatTheGuideSays(t *testing.T) {
 	t.Parallel()
 	p := apptest.Start(t)
 	v := tenant(t, p, "pro", string(account.RoleMember))
-	if got, want := v.get("/").menu(), "/ Data /documents /memories Operate /usage /requests /connect /docs"; got != want {
+	if got, want := v.get("/").menu(), "/ Data /documents /collections /memories Operate /usage /requests /connect /docs"; got != want {
 		t.Errorf("a member gets\n%s, want\n%s", got, want)
 	}
 	v.get("/console/documents").want(t, 200, "Create a document", "Import documents")
