@@ -71,8 +71,9 @@ func collectionChecks() []promise {
 			a := c.collection(name, settings).has(settings).has(fields{"collection": name, "documents": 0, "revision": 1}).head("ETag", `"1"`)
 			a.shape(collectionShape)
 			c.get(setsPath+"/"+name).send().is(http.StatusOK).has(settings).has(fields{"revision": 1}).head("ETag", `"1"`)
+			c.put(setsPath + "/" + name).json(fields{"synonyms": "english"}).send().is(http.StatusOK).has(fields{"synonyms": []any{"english"}})
 			c.put(setsPath + "/" + name).json(fields{}).send().is(http.StatusOK).
-				has(fields{"language": nil, "synonyms": []any{}, "fields": nil, "revision": 2})
+				has(fields{"language": nil, "synonyms": []any{}, "fields": nil, "revision": 3})
 		}},
 		{"SynonymsApplyToTheNextSearch", func(c *check) {
 			name, one, two, three := c.suite.name(), c.suite.word(), c.suite.word(), c.suite.word()

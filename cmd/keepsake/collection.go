@@ -75,14 +75,14 @@ func collectionsGetCommand(st *stage) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("read collection: %w", err)
 			}
-			return st.printCollection(found, asJSON)
+			return printCollection(st, found, asJSON)
 		})
 	}
 	return cmd
 }
 
 // printCollection prints all of a collection, or JSON.
-func (st *stage) printCollection(c *client.Collection, asJSON bool) error {
+func printCollection(st *stage, c *client.Collection, asJSON bool) error {
 	if asJSON {
 		return st.printJSON(c)
 	}
@@ -179,7 +179,7 @@ func collectionsSetCommand(st *stage) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("set collection: %w", err)
 			}
-			return st.printCollection(changed, asJSON)
+			return printCollection(st, changed, asJSON)
 		})
 	}
 	return cmd

@@ -113,7 +113,7 @@ func (f *collectionForm) settings() (s client.CollectionSettings, err error) {
 }
 
 // collectionNamed reads a collection. One without documents and settings is new.
-func (v *visit) collectionNamed(name string) (*client.Collection, error) {
+func collectionNamed(v *visit, name string) (*client.Collection, error) {
 	c, err := v.api().Collection(v.Context(), name)
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusNotFound {
 		return &client.Collection{Collection: name}, nil
@@ -121,7 +121,7 @@ func (v *visit) collectionNamed(name string) (*client.Collection, error) {
 	return c, err
 }
 
-func (v *visit) languages() (list []client.Language, err error) {
+func languagesOf(v *visit) (list []client.Language, err error) {
 	for l, err := range v.api().EachLanguage(v.Context(), client.LanguageQuery{}) {
 		if err != nil {
 			return nil, err
@@ -132,13 +132,13 @@ func (v *visit) languages() (list []client.Language, err error) {
 }
 
 // collectionForm returns the form of a collection as it is stored, or as it was sent.
-func (v *visit) collectionForm(sent bool) (*collectionForm, error) {
-	stored, err := v.collectionNamed(v.PathValue("collection"))
+func collectionFormOf(v *visit, sent bool) (*collectionForm, error) {
+	stored, err := collectionNamed(v, v.PathValue("collection"))
 	if err != nil {
 		return nil, err
 	}
 	f := &collectionForm{Collection: *stored}
-	if f.Languages, err = v.languages(); err != nil {
+	if f.Languages, err = languagesOf(v); err != nil {
 		return nil, err
 	}
 	if sent {
@@ -152,7 +152,7 @@ func (v *visit) collectionForm(sent bool) (*collectionForm, error) {
 }
 
 func showCollection(v *visit) response {
-	form, err := v.collectionForm(false)
+	form, err := collectionFormOf(v, false)
 	if err != nil {
 		return v.fail(err)
 	}
@@ -161,7 +161,7 @@ func showCollection(v *visit) response {
 
 // changeCollection replaces the settings, if they are those which the form has shown.
 func changeCollection(v *visit) response {
-	form, err := v.collectionForm(true)
+	form, err := collectionFormOf(v, true)
 	if err != nil {
 		return v.fail(err)
 	}
@@ -186,12 +186,12 @@ func changeCollection(v *visit) response {
 
 // previewCollection searches with the stored settings, and with those of the form.
 func previewCollection(v *visit) response {
-	form, err := v.collectionForm(true)
+	form, err := collectionFormOf(v, true)
 	if err != nil {
 		return v.fail(err)
 	}
 	if form.Query != "" {
-		if form.Preview, err = v.preview(form); err != nil {
+		if form.Preview, err = previewOf(v, form); err != nil {
 			return v.fail(err)
 		}
 	}
@@ -204,7 +204,7 @@ func previewCollection(v *visit) response {
 // previewLimit is how many documents a preview shows.
 const previewLimit = 10
 
-func (v *visit) preview(form *collectionForm) (*preview, error) {
+func previewOf(v *visit, form *collectionForm) (*preview, error) {
 	name := form.Collection.Collection
 	found, err := v.api().Search(v.Context(), client.Query{Q: form.Query, Collection: name, Limit: new(previewLimit)})
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Status < http.StatusInternalServerError {

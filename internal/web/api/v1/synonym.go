@@ -15,21 +15,22 @@ import (
 
 // A row of synonyms has one of three forms in JSON: an array of words, an object with from and to, or the name of a list.
 
-// synonymRows are rows as they were sent.
-type synonymRows []wire.Value
-
-// UnmarshalJSONFrom decodes a list of rows, or a string that stands for a list of this one row.
-func (rows *synonymRows) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '"' {
-		return json.UnmarshalDecode(dec, (*[]wire.Value)(rows))
+// synonymsOf reads a list of rows, or a string that stands for a list of this one row.
+func synonymsOf(value wire.Value) ([]collection.Synonym, error) {
+	switch value.Kind() {
+	case 0, 'n':
+		return nil, nil
+	case '"':
+		row, err := synonymOf("synonyms", value)
+		return []collection.Synonym{row}, err
+	case '[':
+	default:
+		return nil, problem.Validation("synonyms", problem.Type, `synonyms must be an array of rows, or "english".`)
 	}
-	row, err := dec.ReadValue()
-	*rows = synonymRows{row.Clone()}
-	return err
-}
-
-// synonymsOf reads rows of synonyms.
-func synonymsOf(rows synonymRows) (_ []collection.Synonym, err error) {
+	rows, err := valuesOf(value)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]collection.Synonym, len(rows))
 	for i, row := range rows {
 		if list[i], err = synonymOf(item("synonyms", i), row); err != nil {
