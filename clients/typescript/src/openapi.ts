@@ -2224,7 +2224,7 @@ export interface components {
              */
             language?: string | null;
             /**
-             * @description A list of at most 1,000 rows. A row is an array of 2 to 10 words, each of which also finds the others; an object with from, a word, and to, an array of 1 to 10 words that it also finds; or "english" for the program's own list of related English words. A word has at most 128 characters, and can consist of several words, which are then a phrase. null and an empty list mean none.
+             * @description A list of at most 1,000 rows. A row is an array of 2 to 10 words, each of which also finds the others; an object with from, a word, and to, an array of 1 to 10 words that it also finds; or "english" for the program's own list of related English words. A word has at most 128 characters, and can consist of several words, which are then a phrase. The string "english" in place of a list stands for that row alone, and null for none.
              * @example [
              *       [
              *         "sofa",
@@ -2238,7 +2238,7 @@ export interface components {
              *       }
              *     ]
              */
-            synonyms?: unknown[] | null;
+            synonyms?: unknown;
         };
         CollectionView: {
             /**

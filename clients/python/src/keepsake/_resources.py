@@ -843,7 +843,7 @@ class Collections(Group):
         if_revision: int | None = None,
         fields: Metadata | None = None,
         language: str | None = None,
-        synonyms: Sequence[Any] | None = None,
+        synonyms: Any | None = None,
     ) -> models.Collection:
         """Replace the settings of a collection.
 
@@ -863,7 +863,8 @@ class Collections(Group):
             synonyms: A list of at most 1,000 rows. A row is an array of 2 to 10 words, each of which also finds the
                 others; an object with from, a word, and to, an array of 1 to 10 words that it also finds; or "english"
                 for the program's own list of related English words. A word has at most 128 characters, and can consist
-                of several words, which are then a phrase. None and an empty list mean none.
+                of several words, which are then a phrase. The string "english" in place of a list stands for that row
+                alone, and None for none.
         """
         return self._transport.send(
             Request(
