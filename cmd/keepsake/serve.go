@@ -128,7 +128,7 @@ func welcome(ctx context.Context, st *stage, cfg config.Config, a *app.App, demo
 }
 
 const setupText = `
-Open this link in a browser within an hour to choose a password for the console. It works once.
+Open this link in a browser within an hour to choose your password. It works once, and your password replaces the one below.
 
   %s
 `

@@ -114,6 +114,9 @@ func (t *target) open(ctx context.Context) (c *client.Client, done func() error,
 			return nil, nil, err
 		}
 	}
+	if errors.Is(err, instance.ErrNotInitialised) && !t.settings.cmd.Flags().Changed("data") {
+		err = fmt.Errorf("%w; for a running server, add --url %s or set KEEPSAKE_URL", err, localURL)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

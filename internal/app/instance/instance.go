@@ -24,7 +24,7 @@ import (
 var (
 	ErrInUse          = folder.ErrInUse
 	ErrInitialised    = errors.New("is already initialised")
-	ErrNotInitialised = errors.New("holds no Keepsake data; create it with `keepsake serve` or `keepsake init`")
+	ErrNotInitialised = errors.New("holds no Keepsake data; choose its folder with --data, or create one with `keepsake serve`")
 	ErrServed         = errors.New("is being served")
 	ErrUnreleased     = schema.ErrUnreleased
 )
