@@ -82,6 +82,17 @@ func TestAReleaseStarts(t *testing.T) {
 		unpack(t, artefact(".apk"), root) // its parts are one tar
 		startsFromPackage(t, root)
 	})
+	t.Run("Python client", func(t *testing.T) {
+		t.Parallel()
+		if _, err := os.Stat("../clients/python/.venv/installed"); err != nil {
+			testtier.Missing(t, "the tools of the Python client (clients/python/tools/venv.sh)")
+		}
+		cmd := exec.CommandContext(t.Context(), ".venv/bin/python", "tools/check_release.py", out)
+		cmd.Dir = "../clients/python"
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, said)
+		}
+	})
 	t.Run("image", func(t *testing.T) {
 		t.Parallel()
 		unpackImage(t, filepath.Join(out, "keepsake_0.1.0_image.tar")).run(t)

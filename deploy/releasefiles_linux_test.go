@@ -32,7 +32,7 @@ func checkArchives(t *testing.T, out string) {
 		want = append(want, archiveOf(target))
 	}
 	for _, end := range []string{".tar.gz", ".zip"} {
-		found, err := filepath.Glob(filepath.Join(out, "*"+end))
+		found, err := filepath.Glob(filepath.Join(out, "keepsake_*"+end))
 		if err != nil {
 			t.Fatal(err)
 		}

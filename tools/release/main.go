@@ -1,5 +1,5 @@
 // Release builds everything that a release offers: archives, packages for Linux, an image for containers, bills of materials,
-// checksums and their signature. The same commit gives the same bytes. Run it from the root of the checkout as `make release`.
+// the Python client, checksums and their signature. The same commit gives the same bytes. Run it from the root of the checkout as `make release`.
 package main
 
 import (
@@ -135,6 +135,9 @@ func (r *release) make(chosen []platform, work string, sign func([]byte) []byte)
 		if err := r.image(images, filepath.Join(work, "image")); err != nil {
 			return fmt.Errorf("image: %w", err)
 		}
+	}
+	if err := r.python(); err != nil {
+		return fmt.Errorf("Python client: %w", err)
 	}
 	if err := r.checksums(sign); err != nil {
 		return err

@@ -53,6 +53,9 @@ func TestPackagingGivesTheSameBytes(t *testing.T) {
 		if err := r.image([]program{p}, t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
+		if err := r.python(); err != nil {
+			t.Fatal(err)
+		}
 		if err := r.checksums(nil); err != nil {
 			t.Fatal(err)
 		}

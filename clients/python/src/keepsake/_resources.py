@@ -3639,7 +3639,8 @@ class ClientMethods(Group):
             filter: Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All
                 of them must match.
             fuzzy: Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters,
-                two for more; an edit of the first letter counts as two. The default is auto.
+                two for more; an edit of the first letter counts as two. off also means that parts of words do not
+                count. The default is auto.
             highlight: Whether the response says where words of the query are in snippets and titles. The default is
                 True.
             limit: The maximum number of results in the response. The default is 10.

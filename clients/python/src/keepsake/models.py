@@ -1152,7 +1152,7 @@ class Query(Input):  # SearchParameters
     filter: list[str] | None = None
     """Comparisons of metadata, each in the form name:op:value, where op is eq, ne, lt, lte, gt or gte. All of them must match."""
     fuzzy: Literal["auto", "off"] | None = None
-    """Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. The default is auto."""
+    """Whether words that no document has are replaced by similar ones: with one edit for 4 to 7 letters, two for more; an edit of the first letter counts as two. off also means that parts of words do not count. The default is auto."""
     highlight: bool | None = None
     """Whether the response says where words of the query are in snippets and titles. The default is True."""
     limit: int | None = None
