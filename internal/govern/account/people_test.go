@@ -433,7 +433,9 @@ func TestAdminActionsAreLoggedWithoutNames(t *testing.T) {
 	if _, err := b.ChangeWorkspace(t.Context(), b.operator, b.tenant.ID, nil, account.WorkspaceChange{Name: to("other"), Suspended: to(true)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.setTier(t, nil, limit.Tiers()[1]); err != nil {
+	free := limit.Tiers()[1]
+	free.Users, free.Daily = nil, free.Daily+1
+	if _, err := b.setTier(t, nil, free); err != nil {
 		t.Fatal(err)
 	}
 	entry := func(action audit.Action, workspace, target string, details map[string]string) audit.Entry {
@@ -448,7 +450,8 @@ func TestAdminActionsAreLoggedWithoutNames(t *testing.T) {
 		entry(audit.UserDeleted, w, bob, nil),
 		entry(audit.WorkspaceChanged, w, w, map[string]string{"name": "changed", "suspended": "true"}),
 		entry(audit.TierChanged, "", "free", map[string]string{
-			"requestsPerMinute": "60", "daily": "5000", "monthly": "100000", "keys": "5", "users": "5", "documents": "10000", "memories": "10000", "storage": "268435456",
+			"requestsPerMinute": "60", "daily": "5001", "monthly": "100000", "keys": "5", "users": "none", "documents": "10000", "memories": "10000", "storage": "268435456",
+			"daily.before": "5000", "users.before": "5",
 		}),
 	}
 	got := slices.DeleteFunc(b.log.Entries(), func(e audit.Entry) bool { return e.Action == audit.InstanceInitialised })

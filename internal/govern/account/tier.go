@@ -70,7 +70,7 @@ func (s *Service) ChangeTier(
 			return err
 		}
 		unit.AfterCommit(ctx, func() { s.putTier(*changed) })
-		return s.record(ctx, p, audit.TierChanged, "", name, tierDetails(changed.Tier))
+		return s.record(ctx, p, audit.TierChanged, "", name, tierChange(stored.Tier, changed.Tier))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change tier %s: %w", name, err)
@@ -174,4 +174,15 @@ func tierDetails(t limit.Tier) map[string]string {
 		"keys": orNone(t.Keys), "users": orNone(t.Users), "documents": orNone(t.Documents), "memories": orNone(t.Memories),
 		"storage": orNone(t.Storage),
 	}
+}
+
+// tierChange describes a changed tier for the audit log: its numbers, and those that differed before as NAME.before.
+func tierChange(before, after limit.Tier) map[string]string {
+	details := tierDetails(after)
+	for name, was := range tierDetails(before) {
+		if details[name] != was {
+			details[name+".before"] = was
+		}
+	}
+	return details
 }

@@ -56,10 +56,12 @@ func (s *Service) Change(ctx context.Context, p *auth.Principal, keyID string, i
 		if err != nil {
 			return false, err
 		}
+		before := *k
 		revived, err := c.apply(k, p, caller, now)
 		if err != nil {
 			return false, err
 		}
+		c.addLimits(entry.Details, &before, k)
 		if revived {
 			err = s.checkRoom(ctx, k.WorkspaceID, tier.Keys, now)
 		}
@@ -178,13 +180,10 @@ func (s *Service) checkRoom(ctx context.Context, workspaceID string, maxKeys *in
 	return nil
 }
 
-// details describes c for the audit log.
+// details describes c for the audit log, without the limits: see addLimits.
 func (c *Change) details() map[string]string {
 	d := map[string]string{}
-	for field, set := range map[string]bool{
-		"name": c.Name != nil, "rateLimit": c.RateLimit != nil, "quota": c.Quota != nil,
-		"allowedIps": c.AllowedIPs != nil, "metadata": c.Metadata != nil,
-	} {
+	for field, set := range map[string]bool{"name": c.Name != nil, "allowedIps": c.AllowedIPs != nil, "metadata": c.Metadata != nil} {
 		if set {
 			d[field] = audit.Changed
 		}
@@ -202,4 +201,37 @@ func (c *Change) details() map[string]string {
 		d["disabled"] = strconv.FormatBool(*c.Disabled)
 	}
 	return d
+}
+
+// addLimits adds the limits that c changes to details, each with its number before: {"quota.daily":"500",
+// "quota.daily.before":"none"}.
+func (c *Change) addLimits(details map[string]string, before, after *APIKey) {
+	was, is := before.limitTexts(), after.limitTexts()
+	for field, set := range map[string]bool{
+		rateField: c.RateLimit != nil, dailyField: c.Quota != nil && !c.KeepsDaily, monthlyField: c.Quota != nil && !c.KeepsMonthly,
+	} {
+		if set || is[field] != was[field] {
+			details[field], details[field+".before"] = is[field], was[field]
+		}
+	}
+}
+
+// The fields of a key's own limits in the API, and what the audit log says instead of a number.
+const (
+	noLimit      = "none"
+	rateField    = "rateLimit.requestsPerMinute"
+	dailyField   = "quota.daily"
+	monthlyField = "quota.monthly"
+)
+
+// limitTexts returns the key's own limits by field, for the audit log: numbers, or noLimit.
+func (k *APIKey) limitTexts() map[string]string {
+	texts := map[string]string{}
+	for field, n := range map[string]*int64{rateField: k.RequestsPerMinute, dailyField: k.Daily, monthlyField: k.Monthly} {
+		texts[field] = noLimit
+		if n != nil {
+			texts[field] = strconv.FormatInt(*n, 10)
+		}
+	}
+	return texts
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -181,9 +182,11 @@ func (s *Service) add(ctx context.Context, k *APIKey, maxKeys *int64) error {
 		return err
 	}
 	s.putAfterCommit(ctx, k)
+	details := k.limitTexts()
+	maps.DeleteFunc(details, func(_, limit string) bool { return limit == noLimit })
+	details["scopes"] = k.Scopes.String()
 	err := s.o.Audit.Record(ctx, audit.Entry{
-		Action: audit.KeyCreated, WorkspaceID: k.WorkspaceID, Actor: k.CreatedBy, Target: k.ID,
-		Details: map[string]string{"scopes": k.Scopes.String()},
+		Action: audit.KeyCreated, WorkspaceID: k.WorkspaceID, Actor: k.CreatedBy, Target: k.ID, Details: details,
 	})
 	if err != nil {
 		return err

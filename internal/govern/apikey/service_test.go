@@ -383,10 +383,16 @@ func TestFirstKeyIsCreatedWithItsWorkspace(t *testing.T) {
 func TestChangesOfKeysAreAudited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	k := b.newKey(t, apikey.Draft{Scopes: auth.Read})
+	k := b.newKey(t, apikey.Draft{Scopes: auth.Read, RequestsPerMinute: new(int64(20))})
 	p, name, disabled := b.manager(auth.All), "Jane's key", true
-	if _, err := b.Change(t.Context(), p, k.ID, nil, apikey.Change{Name: &name, Disabled: &disabled}); err != nil {
-		t.Fatal(err)
+	for _, change := range []apikey.Change{
+		{Name: &name, Disabled: &disabled},
+		{RateLimit: &apikey.RateLimit{RequestsPerMinute: new(int64(25))}, Quota: &apikey.Quota{Daily: new(int64(500))}},
+		{RateLimit: &apikey.RateLimit{}},
+	} {
+		if _, err := b.Change(t.Context(), p, k.ID, nil, change); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 2 { // the second changes nothing
 		if _, err := b.Revoke(t.Context(), p, k.ID, nil, "lost by Jane"); err != nil {
@@ -397,8 +403,13 @@ func TestChangesOfKeysAreAudited(t *testing.T) {
 		return audit.Entry{Action: action, WorkspaceID: b.tenant, Actor: "local", Target: k.ID, Details: details}
 	}
 	want := []audit.Entry{
-		entry(audit.KeyCreated, map[string]string{"scopes": "read"}),
+		entry(audit.KeyCreated, map[string]string{"scopes": "read", "rateLimit.requestsPerMinute": "20"}),
 		entry(audit.KeyChanged, map[string]string{"name": audit.Changed, "disabled": "true"}),
+		entry(audit.KeyChanged, map[string]string{
+			"rateLimit.requestsPerMinute": "25", "rateLimit.requestsPerMinute.before": "20",
+			"quota.daily": "500", "quota.daily.before": "none", "quota.monthly": "none", "quota.monthly.before": "none",
+		}),
+		entry(audit.KeyChanged, map[string]string{"rateLimit.requestsPerMinute": "none", "rateLimit.requestsPerMinute.before": "25"}),
 		entry(audit.KeyRevoked, nil),
 	}
 	if diff := cmp.Diff(want, b.log.Entries(), cmpopts.EquateComparable(netip.Addr{})); diff != "" {

@@ -2,9 +2,12 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"keepsake/client"
@@ -69,4 +72,31 @@ func audit(v *visit, data auditData, query url.Values) response {
 	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
 	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))
+}
+
+// details writes what an entry says was set, a line per value, with what was there before: quota.daily: 500 → 2,000.
+func details(e client.AuditEntry) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(e.Details)) {
+		value := detail(e.Details[name])
+		if of, is := strings.CutSuffix(name, ".before"); is {
+			if _, known := e.Details[of]; known {
+				continue
+			}
+		}
+		if before, known := e.Details[name+".before"]; known {
+			value = detail(before) + " → " + value
+		}
+		lines = append(lines, strings.TrimSuffix(name+": "+value, ": "))
+	}
+	return lines
+}
+
+// detail writes a value of an entry, a number with separators.
+func detail(value any) string {
+	text := fmt.Sprint(value)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return count(n)
+	}
+	return text
 }

@@ -79,7 +79,7 @@ type auditEntryView struct {
 	Target      *string         `json:"target" doc:"The ID of the target of the action. For a person it is a keyed hash. It is null if the action has no target."`
 	Outcome     string          `json:"outcome" enum:"done,refused,failed" doc:"Whether the action was done, was refused, or failed."`
 	Count       int64           `json:"count" doc:"The number of times the action happened since at, or the number of memories it concerns."`
-	Details     wire.Metadata   `json:"details" doc:"The values that were set. The value changed stands for a value that the log does not contain."`
+	Details     wire.Metadata   `json:"details" doc:"The values that were set. The value changed stands for a value that the log does not contain. A limit that was changed is also there as it was before, such as quota.daily.before; none means no limit of its own."`
 	Address     *string         `json:"address" doc:"The IP address of the client. It is null if there is none."`
 	RequestID   *string         `json:"requestId" doc:"The ID of the request, as in X-Request-Id. It is null if the action has no request."`
 	Link        *auditChainView `json:"link" doc:"The entry's place in the log. It is null unless the caller is an admin of the operator workspace."`
