@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +19,7 @@ type auditData struct {
 	Entries               []client.AuditEntry
 	Names                 map[string]string // of actors, workspaces and webhooks, by ID
 	Pages                 pages
+	Unknown               []string              // what was typed and is no ID or name of anything that the page knows
 	Verified              *client.AuditVerified // nil: not asked for
 	Message               string
 }
@@ -43,35 +43,71 @@ func verifyAudit(v *visit) response {
 }
 
 func audit(v *visit, data auditData, query url.Values) response {
-	page, err := v.api().ListAuditLog(v.Context(), client.AuditQuery{
-		Actor: data.Actor, Action: data.Action, Target: data.Target, Changes: !data.Reads, Cursor: query.Get("cursor"), Limit: 50,
-	})
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
-		data.Message = e.Error()
-		return response{status: e.Status, page: auditPage(data)}
+	var err error
+	if data.Names, err = v.auditNames(); err != nil {
+		return v.fail(err)
+	}
+	if data.Actor != "" || data.Target != "" {
+		if err := v.addAllKeys(data.Names); err != nil {
+			return v.fail(err)
+		}
+	}
+	q := client.AuditQuery{Action: data.Action, Changes: !data.Reads, Cursor: query.Get("cursor"), Limit: 50}
+	actor, actorKnown, err := idNamed("actor", data.Actor, data.Names)
+	var page *client.Page[client.AuditEntry]
+	if err == nil {
+		var targetKnown bool
+		q.Actor = actor
+		q.Target, targetKnown, err = idNamed("target", data.Target, data.Names)
+		data.Unknown = unknown(data, actorKnown, targetKnown)
+	}
+	if err == nil {
+		page, err = v.api().ListAuditLog(v.Context(), q)
+	}
+	if message, ok := isBadRequest(err); ok {
+		data.Message = message
+		return response{status: http.StatusBadRequest, page: auditPage(data)}
 	}
 	if err != nil {
 		return v.fail(err)
 	}
 	data.Entries = page.Items
-	if data.Names, err = v.actorNames(); err != nil {
-		return v.fail(err)
-	}
-	workspaces, err := v.workspaceNames()
-	if err != nil {
-		return v.fail(err)
-	}
-	maps.Copy(data.Names, workspaces)
-	webhooks, err := v.api().ListWebhooks(v.Context(), client.WebhookQuery{Limit: 200})
-	if err != nil {
-		return v.fail(err)
-	}
-	for _, w := range webhooks.Items {
-		data.Names[w.ID] = w.URL
-	}
 	filter := url.Values{"actor": {data.Actor}, "action": {data.Action}, "target": {data.Target}, "reads": {query.Get("reads")}}
 	data.Pages = v.pages("/console/audit", filter, page.NextCursor)
 	return show(auditPage(data))
+}
+
+// unknown returns what was typed as the actor and the target and has no name.
+func unknown(data auditData, actorKnown, targetKnown bool) []string {
+	var list []string
+	if data.Actor != "" && !actorKnown {
+		list = append(list, data.Actor)
+	}
+	if data.Target != "" && !targetKnown {
+		list = append(list, data.Target)
+	}
+	return list
+}
+
+// auditNames returns the names of what entries of the audit log are by and about, by ID.
+func (v *visit) auditNames() (map[string]string, error) {
+	names, err := v.actorNames()
+	if err != nil {
+		return nil, err
+	}
+	workspaces, err := v.workspaceNames()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(names, workspaces)
+	webhooks, err := v.api().ListWebhooks(v.Context(), client.WebhookQuery{Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range webhooks.Items {
+		names[w.ID] = w.URL
+	}
+	return names, nil
 }
 
 // details writes what an entry says was set, a line per value, with what was there before: quota.daily: 500 → 2,000.
@@ -92,11 +128,17 @@ func details(e client.AuditEntry) []string {
 	return lines
 }
 
+// maxDetail is how many characters of a value are shown. Only lists of the memories that were read are longer.
+const maxDetail = 120
+
 // detail writes a value of an entry, a number with separators.
 func detail(value any) string {
 	text := fmt.Sprint(value)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return count(n)
+	}
+	if shown := []rune(text); len(shown) > maxDetail {
+		return string(shown[:maxDetail]) + "…"
 	}
 	return text
 }

@@ -97,6 +97,7 @@ type keyData struct {
 // budget is a limit of a key with its use.
 type budget struct {
 	Name     string
+	From     string // who set it
 	Used     int64
 	Limit    int64
 	ResetsAt time.Time
@@ -142,19 +143,27 @@ func readKey(v *visit) (*keyData, error) {
 
 // budgets lists the limits of a key, and then those that it shares with its workspace.
 func budgets(l *client.APIKeyLimits) []budget {
-	list := []budget{{"This minute", l.RateLimit.Used, l.RateLimit.Limit, l.RateLimit.ResetsAt}}
-	add := func(name string, b *client.Budget) {
+	var list []budget
+	add := func(name, from string, b *client.Budget) {
 		if b != nil {
-			list = append(list, budget{name, b.Used, b.Limit, b.ResetsAt})
+			list = append(list, budget{name, from, b.Used, b.Limit, b.ResetsAt})
 		}
 	}
-	if l.Quota != nil {
-		add("Today", l.Quota.Daily)
-		add("This month", l.Quota.Monthly)
+	const own = "Set on this key."
+	tier := "From tier " + l.Workspace.Tier + "."
+	if l.RateLimit.Inherited {
+		add("This minute", tier, &l.RateLimit.Budget)
+	} else {
+		add("This minute", own, &l.RateLimit.Budget)
 	}
-	add("Workspace, this minute", &l.Workspace.RateLimit)
-	add("Workspace, today", l.Workspace.Quota.Daily)
-	add("Workspace, this month", l.Workspace.Quota.Monthly)
+	if l.Quota != nil {
+		add("Today", own, l.Quota.Daily)
+		add("This month", own, l.Quota.Monthly)
+	}
+	shared := "All keys and users together. " + tier
+	add("Workspace, this minute", shared, &l.Workspace.RateLimit)
+	add("Workspace, today", shared, l.Workspace.Quota.Daily)
+	add("Workspace, this month", shared, l.Workspace.Quota.Monthly)
 	return list
 }
 

@@ -39,6 +39,30 @@ type keyForm struct {
 	Days       string                   // a new key is valid; empty: it does not expire
 	Workspaces []client.WorkspaceRecord // for a new key, to choose from; empty: only the visitor's
 	Key        *client.APIKey           // that is changed, as it is stored; nil for a new one
+	Shared     *client.WorkspaceLimits  // of the key's workspace; nil for a new key
+}
+
+// hint says what applies if the field of a limit is empty.
+func (f *keyForm) hint(field string) string {
+	perDay, perMonth := "", ""
+	minute := "the limit of the tier"
+	if w := f.Shared; w != nil {
+		minute = "the limit of tier " + w.Tier + ", " + count(w.RateLimit.Limit)
+		if w.Quota.Daily != nil {
+			perDay = ", " + count(w.Quota.Daily.Limit)
+		}
+		if w.Quota.Monthly != nil {
+			perMonth = ", " + count(w.Quota.Monthly.Limit)
+		}
+	}
+	switch field {
+	case "quota.daily":
+		return "In a UTC day. Empty: only the workspace's quota" + perDay + "."
+	case "quota.monthly":
+		return "In a UTC month. Empty: only the workspace's quota" + perMonth + "."
+	default:
+		return "Empty: " + minute + "."
+	}
 }
 
 // has reports whether a scope is chosen.
@@ -206,7 +230,20 @@ func changeKeyForm(v *visit) response {
 	if !v.changeable(*key) {
 		return redirect(keyPath(key.ID)) // which says why
 	}
-	return show(changeKeyPage(keyForm{recordForm: recordForm{formState: newForm(), Values: keyValues(key), Revision: key.Revision}, Key: key}))
+	return v.changeKeyView(keyForm{recordForm: recordForm{formState: newForm(), Values: keyValues(key), Revision: key.Revision}, Key: key}, nil)
+}
+
+// changeKeyView shows the form, after an error if there was one.
+func (v *visit) changeKeyView(form keyForm, failed error) response {
+	limits, err := v.api().APIKeyLimits(v.Context(), form.Key.ID)
+	if err != nil {
+		return v.fail(err)
+	}
+	form.Shared = &limits.Workspace
+	if failed != nil {
+		return refused(failed, changeKeyPage(form))
+	}
+	return show(changeKeyPage(form))
 }
 
 // changeKey changes the fields that differ from what is stored, if that is the revision which the form has shown.
@@ -231,7 +268,7 @@ func changeKey(v *visit) response {
 	case isConflict(err):
 		return form.conflict(v, err)
 	case form.refuseRecord(v, err, keyFields):
-		return refused(err, changeKeyPage(form))
+		return v.changeKeyView(form, err)
 	default:
 		return v.fail(err)
 	}
@@ -248,7 +285,7 @@ func (f *keyForm) conflict(v *visit, failed error) response {
 	if len(f.Stored) == 0 { // the other change has stored the same
 		return done(keyPath(stored.ID), "saved")
 	}
-	return refused(failed, changeKeyPage(*f))
+	return v.changeKeyView(*f, failed)
 }
 
 // change returns what the form changes of the stored key.

@@ -643,15 +643,15 @@ func keyRestrictions(form keyForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = lineField(form.recordForm, "rateLimit.requestsPerMinute", "Requests per minute", "Empty: the limit of the tier.", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = lineField(form.recordForm, "rateLimit.requestsPerMinute", "Requests per minute", form.hint("rateLimit.requestsPerMinute"), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = lineField(form.recordForm, "quota.daily", "Requests per day", "In a UTC day. Empty: only the workspace's quota.", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = lineField(form.recordForm, "quota.daily", "Requests per day", form.hint("quota.daily"), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = lineField(form.recordForm, "quota.monthly", "Requests per month", "In a UTC month. Empty: only the workspace's quota.", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = lineField(form.recordForm, "quota.monthly", "Requests per month", form.hint("quota.monthly"), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

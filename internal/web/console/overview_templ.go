@@ -295,7 +295,7 @@ func overviewNumbers(data *overviewData) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = moment(q.ResetsAt).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = due(&q.ResetsAt).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

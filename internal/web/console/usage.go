@@ -54,8 +54,10 @@ func usageFormOf(v *visit) usageForm {
 	return form
 }
 
-func (f usageForm) query(v *visit) client.UsageQuery {
-	return client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}, Filter: v.counted(strings.Fields(f.Filter)...)}
+// query returns what the form asks for, and an error with status 400 if its filter names a key that does not exist.
+func (f usageForm) query(v *visit) (client.UsageQuery, error) {
+	filter, err := v.resolved(f.Filter)
+	return client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}, Filter: v.counted(filter...)}, err
 }
 
 // address returns the address of a page with the values of the form.
@@ -81,12 +83,15 @@ const maxGroups = 5
 
 func showUsage(v *visit) response {
 	data := usageData{Form: usageFormOf(v)}
-	query := data.Form.query(v)
-	query.Limit = 50
-	ranked, err := v.api().TopUsage(v.Context(), query)
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusBadRequest {
-		data.Message = e.Error() + " A filter is a dimension and a value, such as status:429 or method:GET."
-		return response{status: e.Status, page: usagePage(data)}
+	query, err := data.Form.query(v)
+	var ranked []client.RankedUsage
+	if err == nil {
+		query.Limit = 50
+		ranked, err = v.api().TopUsage(v.Context(), query)
+	}
+	if message, ok := isBadRequest(err); ok {
+		data.Message = message + " A filter is a dimension and a value, such as status:429, method:GET or key:NAME."
+		return response{status: http.StatusBadRequest, page: usagePage(data)}
 	}
 	if err != nil {
 		return v.fail(err)
@@ -198,7 +203,10 @@ func hasKey(g client.UsageGroup) bool { return g.Key != nil && *g.Key != none }
 
 // usageCSV downloads the numbers of the usage explorer.
 func usageCSV(v *visit) response {
-	query := usageFormOf(v).query(v)
+	query, err := usageFormOf(v).query(v)
+	if err != nil {
+		return v.fail(err)
+	}
 	query.Limit = 200
 	var table bytes.Buffer
 	if err := v.api().UsageTable(v.Context(), client.SeriesReport, query, &table); err != nil {
@@ -218,6 +226,7 @@ type requestsData struct {
 	Window, Outcome, RequestID, Key string
 	Page                            *client.RequestPage
 	Names                           map[string]string // of actors, by ID
+	Others                          string            // the address of the page without the filter by Key
 	Pages                           pages
 	Message                         string
 }
@@ -232,9 +241,29 @@ func listRequests(v *visit) response {
 	if data.Outcome != "" {
 		q.Filter = append(q.Filter, data.Outcome)
 	}
-	if data.Key != "" {
-		q.Filter = append(q.Filter, "key:"+data.Key)
+	var err error
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
 	}
+	if data.Key != "" {
+		if data.Names[data.Key] == "" {
+			if err := v.addAllKeys(data.Names); err != nil {
+				return v.fail(err)
+			}
+		}
+		id, _, err := idNamed("key", data.Key, data.Names)
+		if message, ok := isBadRequest(err); ok {
+			data.Message = message
+			return response{status: http.StatusBadRequest, page: requestsPage(data)}
+		}
+		data.Key = id
+		q.Filter = append(q.Filter, keyFilter+data.Key)
+	}
+	others := url.Values{"window": {data.Window}, "outcome": {data.Outcome}, "id": {data.RequestID}}
+	if v.countsConsole() {
+		others.Set(consoleParameter, "true")
+	}
+	data.Others = "/console/requests?" + others.Encode()
 	if data.RequestID == "" {
 		q.Filter = v.counted(q.Filter...)
 	}
@@ -249,9 +278,6 @@ func listRequests(v *visit) response {
 	data.Page = page
 	filter := url.Values{"window": {query.Get("window")}, "outcome": {data.Outcome}, "id": {data.RequestID}, "key": {data.Key}, consoleParameter: {query.Get(consoleParameter)}}
 	data.Pages = v.pages("/console/requests", filter, page.NextCursor)
-	if data.Names, err = v.actorNames(); err != nil {
-		return v.fail(err)
-	}
 	return show(requestsPage(data))
 }
 
