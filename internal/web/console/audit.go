@@ -44,11 +44,11 @@ func verifyAudit(v *visit) response {
 
 func audit(v *visit, data auditData, query url.Values) response {
 	var err error
-	if data.Names, err = v.auditNames(); err != nil {
+	if data.Names, err = auditNames(v); err != nil {
 		return v.fail(err)
 	}
 	if data.Actor != "" || data.Target != "" {
-		if err := v.addAllKeys(data.Names); err != nil {
+		if err := addAllKeys(v, data.Names); err != nil {
 			return v.fail(err)
 		}
 	}
@@ -90,7 +90,7 @@ func unknown(data auditData, actorKnown, targetKnown bool) []string {
 }
 
 // auditNames returns the names of what entries of the audit log are by and about, by ID.
-func (v *visit) auditNames() (map[string]string, error) {
+func auditNames(v *visit) (map[string]string, error) {
 	names, err := v.actorNames()
 	if err != nil {
 		return nil, err

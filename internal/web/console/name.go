@@ -34,7 +34,7 @@ func idNamed(field, typed string, names map[string]string) (id string, ok bool, 
 
 // addAllKeys adds the names of all keys by ID, to resolve what was typed. keyNames reads fewer keys, to show them. It adds nothing
 // if the visitor cannot see keys.
-func (v *visit) addAllKeys(names map[string]string) error {
+func addAllKeys(v *visit, names map[string]string) error {
 	q := client.APIKeyQuery{Limit: 200}
 	for v.can("developer:manage") {
 		page, err := v.api().ListAPIKeys(v.Context(), q)
@@ -55,15 +55,15 @@ func (v *visit) addAllKeys(names map[string]string) error {
 // keyFilter is the start of a filter by API key.
 const keyFilter = "key:"
 
-// resolved returns the filters of a text, in which keys can have their names, such as key:nightly-sync. A name can have spaces. It
+// resolvedFilter returns the filters of a text, in which keys can have their names, such as key:nightly-sync. A name can have spaces. It
 // returns an error with status 400 if no key has the ID or name.
-func (v *visit) resolved(filter string) ([]string, error) {
+func resolvedFilter(v *visit, filter string) ([]string, error) {
 	words := strings.Fields(filter)
 	if !v.can("developer:manage") || !slices.ContainsFunc(words, isKeyFilter) {
 		return words, nil
 	}
 	names := map[string]string{}
-	if err := v.addAllKeys(names); err != nil {
+	if err := addAllKeys(v, names); err != nil {
 		return nil, err
 	}
 	var list []string

@@ -56,7 +56,7 @@ func usageFormOf(v *visit) usageForm {
 
 // query returns what the form asks for, and an error with status 400 if its filter names a key that does not exist.
 func (f usageForm) query(v *visit) (client.UsageQuery, error) {
-	filter, err := v.resolved(f.Filter)
+	filter, err := resolvedFilter(v, f.Filter)
 	return client.UsageQuery{Window: f.Window, GroupBy: []string{f.Group}, Filter: v.counted(filter...)}, err
 }
 
@@ -247,7 +247,7 @@ func listRequests(v *visit) response {
 	}
 	if data.Key != "" {
 		if data.Names[data.Key] == "" {
-			if err := v.addAllKeys(data.Names); err != nil {
+			if err := addAllKeys(v, data.Names); err != nil {
 				return v.fail(err)
 			}
 		}
