@@ -83,8 +83,8 @@ func TestLimitsOfAKeySayWhoSetThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	tier := limits.Workspace.Tier
-	v.get("/console/keys/"+own.ID).want(t, 200, "Set on this key. Resets ", "All keys and users together. From tier "+tier+". Resets ")
-	if got := v.get("/console/keys/"+inherits.ID).want(t, 200, `>From tier `+tier+`. Resets `); strings.Contains(got.text, "Set on this key") {
+	v.get("/console/keys/"+own.ID).want(t, 200, "Set on this key.<br>", "All keys and users together. From tier "+tier+".<br>")
+	if got := v.get("/console/keys/"+inherits.ID).want(t, 200, `>From tier `+tier+`.<br>`); strings.Contains(got.text, "Set on this key") {
 		t.Errorf("a limit of the tier is said to be the key's: %s", got.text)
 	}
 	for _, path := range []string{own.ID, inherits.ID} {
