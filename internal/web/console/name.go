@@ -94,7 +94,9 @@ func resolvedFilter(v *visit, filter string) ([]string, error) {
 	return list, nil
 }
 
-func isKeyFilter(word string) bool { return strings.HasPrefix(strings.TrimPrefix(word, "-"), keyFilter) }
+func isKeyFilter(word string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(word, "-"), keyFilter)
+}
 
 // isBadRequest returns the message of an error about what the visitor has typed.
 func isBadRequest(err error) (message string, ok bool) {

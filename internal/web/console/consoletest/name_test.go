@@ -34,7 +34,9 @@ func TestFiltersTakeNames(t *testing.T) {
 	v.get("/console/audit?actor=nobody@localhost").want(t, 200, "No key, user, workspace or webhook", "<code>nobody@localhost</code>")
 	v.get("/console/audit?target=twin").want(t, 400, "Several have the name twin", twins[0].ID, twins[1].ID)
 
-	filter := func(text string) string { return "/console/usage?group=route&window=1h&filter=" + url.QueryEscape(text) }
+	filter := func(text string) string {
+		return "/console/usage?group=route&window=1h&filter=" + url.QueryEscape(text)
+	}
 	await.Until(t, "the request is counted", func() bool {
 		return strings.Contains(v.get(filter("key:"+key.ID)).want(t, 200).text, "/api/v1/documents")
 	})
@@ -45,7 +47,7 @@ func TestFiltersTakeNames(t *testing.T) {
 	v.get(filter("key:twin")).want(t, 400, "Several have the name twin")
 	v.get("/console/usage/csv?window=1h&group=route&filter="+url.QueryEscape("key:nightly <sync>")).want(t, 200, "/api/v1/documents")
 
-	v.get("/console/keys/" + key.ID).want(t, 200, `href="/console/requests?key=`+key.ID+`"`)
+	v.get("/console/keys/"+key.ID).want(t, 200, `href="/console/requests?key=`+key.ID+`"`)
 	shown := v.get("/console/requests?key="+key.ID).want(t, 200, "Caller: ", ">nightly &lt;sync&gt;</a>", `<input type="hidden" name="key" value="`+key.ID+`"`, "Show all callers", "/api/v1/documents")
 	if others, _, _ := strings.Cut(shown.text[strings.Index(shown.text, `<a class="button" href="/console/requests?`):], ">"); strings.Contains(others, "key=") {
 		t.Errorf("the filter is not removed by %s", others)
