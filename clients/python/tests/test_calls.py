@@ -61,8 +61,9 @@ def test_a_limit_is_waited_for() -> None:
 def test_a_long_limit_is_an_error_with_the_time() -> None:
     script = Script([refusal(429, "rate_limit_exceeded", {"policy": "daily_quota"}, retry_after="3600")])
     with pytest.raises(keepsake.RateLimitError, match=r"Try again in 3600 s") as caught:
-        client(script).documents.get("boiler")
+        client(script, Retry(clock=lambda: 1_795_449_600)).documents.get("boiler")
     assert script.waits == [] and len(script.requests) == 1
+    assert caught.value.retry_at == datetime.fromtimestamp(1_795_453_200, timezone.utc)
     assert (caught.value.retry_after, caught.value.policy, caught.value.attempts) == (3600, "daily_quota", 1)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keepsake._errors import APIError, DeprecatedVersionWarning, UnexpectedAnswerError, error_class
+from keepsake._errors import DeprecatedVersionWarning, UnexpectedAnswerError, error_class
 from keepsake._model import read
 from keepsake._request import Request
 
@@ -89,7 +89,10 @@ def error(request: Request, shown: str, status: int, headers: Mapping[str, str],
     if not isinstance(content, dict) or not isinstance(content.get("error"), str):
         return UnexpectedAnswerError(foreign(request, shown, status, headers), status, wait)
     current = headers.get("X-API-Version") if content["error"] == "version_not_found" else None
-    return error_class(status)(status, content, retry_after=wait, replacement=current)
+    e = error_class(status)(status, content, retry_after=wait, replacement=current)
+    if wait is not None:
+        e.retry_at = datetime.fromtimestamp(now + wait, timezone.utc)
+    return e
 
 
 def foreign(request: Request, shown: str, status: int, headers: Mapping[str, str]) -> str:
@@ -148,8 +151,3 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1
     return level
-
-
-def api_error(e: BaseException) -> APIError | None:
-    """Returns e if it is an answer of the server."""
-    return e if isinstance(e, APIError) else None

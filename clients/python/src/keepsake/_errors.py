@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 
@@ -23,6 +24,7 @@ class APIError(KeepsakeError):
         limit: The limit that was reached: keys, documents, and so on.
         policy: The rate limit or quota that was exceeded: tier_minute, daily_quota, and so on.
         retry_after: How many seconds the server asks to wait. None if it asks for nothing.
+        retry_at: When that time ends, by the clock of this machine.
         replacement_version: Of a version of the API that has ended: its replacement.
         migration_guide_url: Of a version of the API that has ended.
         attempts: How often the call was sent. If it is more than 1, an earlier attempt, whose answer was lost, can have had the
@@ -44,6 +46,7 @@ class APIError(KeepsakeError):
         self.limit: str | None = details.get("limit")
         self.policy: str | None = details.get("policy")
         self.retry_after = retry_after
+        self.retry_at: datetime | None = None
         self.replacement_version: str | None = body.get("replacementVersion") or replacement
         self.migration_guide_url: str | None = body.get("migrationGuideUrl")
         self.attempts = 1
