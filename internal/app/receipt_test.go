@@ -233,5 +233,12 @@ func TestTheAccessLogAgreesWithTheReceipt(t *testing.T) {
 		if row := log.Items[0]; row.Action != "subject.erased" || row.Count != want || receipt.Memories != want || len(row.MemoryIDs) != 0 {
 			t.Errorf("the receipt tells of %d memories and the log of %d (%s), want %d", receipt.Memories, row.Count, row.Action, want)
 		}
+		audited, err := c.ListAuditLog(t.Context(), client.AuditQuery{Action: "subject.erased", Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := audited.Items[0].Details["receiptId"]; got != receipt.ReceiptID {
+			t.Errorf("the audit log names the receipt %v, want %s", got, receipt.ReceiptID)
+		}
 	}
 }

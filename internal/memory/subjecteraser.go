@@ -167,7 +167,9 @@ func (e *SubjectEraser) begin(ctx context.Context, p *auth.Principal, name strin
 			return err
 		}
 		entry := e.log.entry(p, audit.SubjectErased, name, nil)
-		entry.Count, entry.Details = erasure.Memories, map[string]string{audit.Memories: strconv.FormatInt(erasure.Memories, 10)}
+		entry.Count, entry.Details = erasure.Memories, map[string]string{
+			audit.Memories: strconv.FormatInt(erasure.Memories, 10), audit.ReceiptID: erasure.receiptID(),
+		}
 		if err := e.log.record(ctx, entry); err != nil {
 			return err
 		}

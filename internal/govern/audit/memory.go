@@ -39,6 +39,9 @@ const MemoryIDs = "memoryIds"
 // Memories is the member of Details with the number of memories that were erased with a subject. No entry lists them.
 const Memories = "memories"
 
+// ReceiptID is the member of Details with the ID of the receipt of an erased subject, which the receipt has too.
+const ReceiptID = "receiptId"
+
 // MaxMemoryIDs is how many IDs an entry holds, so that a row stays small. Count says how many there were.
 const MaxMemoryIDs = 100
 

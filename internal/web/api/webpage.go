@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -94,10 +95,19 @@ func (v *Visit) Call(r *http.Request, uncounted bool) (resp *http.Response, err 
 		if fault := recover(); fault != nil {
 			resp, err = nil, fmt.Errorf("%s %s: the response was cut off", r.Method, r.URL.Path)
 		}
+		if w.tooLong {
+			resp, err = nil, ErrTooLong
+		}
 	}()
 	v.x.api.ServeHTTP(w, call)
 	return w.response(r), nil
 }
+
+// ErrTooLong is the error of a call with a response that does not fit into memory beside others.
+var ErrTooLong = errors.New("the response is too long for a page")
+
+// maxCalled is how many bytes of a response a page can take.
+const maxCalled = 64 << 20
 
 // visitContext is the context of a call for a page. It ends with the visit, and has none of its values: the call does not write
 // to the visit's connection and has no rights of the data folder's socket.
@@ -123,10 +133,11 @@ func isUncounted(ctx context.Context) bool {
 
 // recorder is the http.ResponseWriter of a call for a page.
 type recorder struct {
-	of     http.ResponseWriter // of the visit
-	header http.Header
-	status int
-	body   bytes.Buffer
+	of      http.ResponseWriter // of the visit
+	header  http.Header
+	status  int
+	body    bytes.Buffer
+	tooLong bool
 }
 
 // Unwrap lets a call extend the deadlines of the visit's connection.
@@ -139,7 +150,12 @@ func (w *recorder) Header() http.Header { return w.header }
 func (w *recorder) WriteHeader(status int) { w.status = status }
 
 // Write implements http.ResponseWriter.
-func (w *recorder) Write(p []byte) (int, error) { return w.body.Write(p) }
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.tooLong = w.tooLong || w.body.Len()+len(p) > maxCalled; w.tooLong {
+		return 0, ErrTooLong
+	}
+	return w.body.Write(p)
+}
 
 func (w *recorder) response(r *http.Request) *http.Response {
 	canonical := http.Header{}

@@ -32,6 +32,14 @@ func listSubjects(v *visit) response {
 
 func subjectPath(id string) string { return "/console/memories/" + url.PathEscape(id) }
 
+// failSubject is fail for a call about a person. If there is none, the page says that nothing is stored.
+func (v *visit) failSubject(id string, err error) response {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusNotFound && !v.isFragment() {
+		return response{status: e.Status, page: absentPage(id)}
+	}
+	return v.fail(err)
+}
+
 // memoryKinds are the kinds that the timeline of a subject can be limited to.
 var memoryKinds = []choice{
 	{"", "All"},
@@ -67,7 +75,7 @@ func subject(v *visit, recall recallData) response {
 	id, query := v.PathValue("subject"), v.URL.Query()
 	s, err := v.api().Subject(v.Context(), id)
 	if err != nil {
-		return v.fail(err)
+		return v.failSubject(id, err)
 	}
 	data := subjectData{Subject: *s, Kind: query.Get("kind"), Recall: recall}
 	data.Recall.SubjectID = id
@@ -198,7 +206,7 @@ func showAccessLog(v *visit) response {
 	id := v.PathValue("subject")
 	page, err := v.api().AccessLog(v.Context(), id, 100, v.URL.Query().Get("cursor"))
 	if err != nil {
-		return v.fail(err)
+		return v.failSubject(id, err)
 	}
 	data := accessData{SubjectID: id, Entries: page.Items}
 	if data.Names, err = v.actorNames(); err != nil {
@@ -256,30 +264,61 @@ func forgetMemories(v *visit) response {
 // eraseData is the form that erases a subject.
 type eraseData struct {
 	Subject client.Subject
+	Keys    boundKeys
 	Message string
 }
 
-func eraseForm(v *visit) response {
-	s, err := v.api().Subject(v.Context(), v.PathValue("subject"))
+// boundKeys are the API keys that are bound to a person. They are not erased with the person.
+type boundKeys struct {
+	List   []client.APIKey // without those that are revoked
+	Hidden bool            // the visitor's role cannot list keys
+}
+
+// boundKeys lists the keys that are bound to a person.
+func (v *visit) boundKeys(subjectID string) (keys boundKeys, err error) {
+	if !v.can("developer:manage") {
+		return boundKeys{Hidden: true}, nil
+	}
+	for k, err := range v.api().EachAPIKey(v.Context(), client.APIKeyQuery{Limit: 200}) {
+		if err != nil {
+			return keys, err
+		}
+		if k.SubjectID != nil && *k.SubjectID == subjectID && k.State != "revoked" {
+			keys.List = append(keys.List, k)
+		}
+	}
+	return keys, nil
+}
+
+func eraseForm(v *visit) response { return v.eraseView(http.StatusOK, "") }
+
+// eraseView shows the form that erases a subject.
+func (v *visit) eraseView(status int, message string) response {
+	id := v.PathValue("subject")
+	s, err := v.api().Subject(v.Context(), id)
+	if err != nil {
+		return v.failSubject(id, err)
+	}
+	keys, err := v.boundKeys(id)
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(erasePage(eraseData{Subject: *s}))
+	return response{status: status, page: erasePage(eraseData{*s, keys, message})}
 }
 
 // eraseSubject erases a subject whose ID was typed, and shows the receipt.
 func eraseSubject(v *visit) response {
 	id := v.PathValue("subject")
 	if v.form.Get("confirm") != id {
-		s, err := v.api().Subject(v.Context(), id)
-		if err != nil {
-			return v.fail(err)
-		}
-		return response{status: http.StatusBadRequest, page: erasePage(eraseData{Subject: *s, Message: "Type the ID of the subject to confirm. Nothing was erased."})}
+		return v.eraseView(http.StatusBadRequest, "Type the ID of the subject to confirm. Nothing was erased.")
 	}
-	receipt, err := v.api().EraseSubject(v.Context(), id)
+	keys, err := v.boundKeys(id) // before the erasure, because its receipt is shown once and must not be lost
 	if err != nil {
 		return v.fail(err)
 	}
-	return show(receiptPage(id, *receipt))
+	receipt, err := v.api().EraseSubject(v.Context(), id)
+	if err != nil {
+		return v.failSubject(id, err)
+	}
+	return show(receiptPage(id, *receipt, keys))
 }

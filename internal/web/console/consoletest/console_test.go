@@ -441,8 +441,10 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 	for _, path := range []string{"", "/use", "/rotate", "/revoke"} {
 		v.get("/console/keys/"+key.ID+path).want(t, 404, "API key not found.")
 	}
-	for _, path := range []string{"/console/documents/operators-doc", "/console/documents/operators-doc/delete", "/console/memories/operators-person", "/console/memories/operators-person/erase", "/console/memories/operators-person/access"} {
-		v.get(path).want(t, 404, "not found")
+	for _, path := range []string{"/console/documents/operators-doc", "/console/documents/operators-doc/delete", "/console/memories/operators-person", "/console/memories/operators-person/erase", "/console/memories/operators-person/access", "/console/memories/operators-person/copy"} {
+		if got := v.get(path).want(t, 404); !strings.Contains(got.text, "not found") && !strings.Contains(got.text, "Nothing is stored about this ID") {
+			t.Errorf("%s: %s", path, got.text)
+		}
 	}
 	for _, path := range []string{"/rotate", "/revoke", "/complete", "/enabled"} {
 		v.post("/console/keys/"+key.ID+path, url.Values{"once": {"12345678"}, "grace": {"0"}}).want(t, 404, "API key not found.")
@@ -631,9 +633,48 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 	}
 
 	v.post("/console/memories/p-4711/erase", url.Values{"confirm": {"p-4712"}}).want(t, 400, "Nothing was erased")
-	v.get("/console/memories/p-4711/erase").want(t, 200, "2 memories")
-	v.post("/console/memories/p-4711/erase", url.Values{"confirm": {"p-4711"}}).want(t, 200, "p-4711 is erased", "signature", "liveKeyDestroyed")
-	v.get("/console/memories/p-4711").want(t, 404, "not found")
+	bound, err := operator(t, p).CreateAPIKey(t.Context(), client.NewAPIKey{Name: "kiosk", Scopes: []string{"memory:read"}, SubjectID: "p-4711"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoke := "/console/keys/" + bound.ID + "/revoke"
+	v.get("/console/memories/p-4711/erase").want(t, 200, "2 memories", `href="/console/memories/p-4711/copy"`, "What stays", "kiosk", revoke)
+	v.post("/console/memories/p-4711/erase", url.Values{"confirm": {"p-4711"}}).want(t, 200, "p-4711 is erased", "signature", "liveKeyDestroyed", "kiosk", revoke, "memory#verify-a-receipt")
+	for _, page := range []string{"", "/erase"} {
+		v.get("/console/memories/p-4711"+page).want(t, 404, "Nothing is stored about this ID", `href="/console/memories/p-4711/access"`)
+	}
+	v.get("/console/memories/p-4711/access").want(t, 200, "subject.erased")
+	v.get("/console/memories/p-4712/access").want(t, 404, "Nothing is stored about this ID")
+}
+
+func TestACopyOfAPersonIsDownloaded(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v, c := admin(t, p), operator(t, p)
+	m, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: "p:4711", Text: "Prefers <tea>."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ChangeMemory(t.Context(), m.ID, client.MemoryChange{Text: client.To("Prefers coffee.")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var exported bytes.Buffer
+	if err := c.ExportSubject(t.Context(), "p:4711", &exported); err != nil {
+		t.Fatal(err)
+	}
+	v.get("/console/memories/p:4711").want(t, 200, `href="/console/memories/p:4711/copy"`)
+	got := v.get("/console/memories/p:4711/copy").want(t, 200)
+	if got.text != exported.String() || got.Header.Get("Content-Type") != "application/x-ndjson" ||
+		got.Header.Get("Content-Disposition") != `attachment; filename="memories-p_4711.ndjson"` {
+		t.Errorf("got %v: %s", got.Header, got.text)
+	}
+	log := v.get("/console/memories/p:4711/access/copy").want(t, 200)
+	if got := strings.Count(log.text, `"action":"memory.exported"`); got != 2 || strings.Contains(log.text, "coffee") {
+		t.Errorf("the log has %d exports, want 2: %s", got, log.text)
+	}
+	for _, page := range []string{"copy", "access/copy"} {
+		v.get("/console/memories/ada/"+page).want(t, 404, "Nothing is stored about this ID")
+	}
 }
 
 func TestRequestsAreFoundByTheirID(t *testing.T) {
