@@ -540,6 +540,15 @@ func TestReadsAboutAnUnknownSubjectAreLogged(t *testing.T) {
 				if got = got[:len(got)-before]; !slices.Equal(got, want) {
 					t.Errorf("%s by %s: %v, want %v", subject, p.UserID, got, want)
 				}
+				if p == anna && subject == "erased" {
+					rows, _, err := b.SubjectReader.AccessLog(t.Context(), p, subject, "", 2)
+					noError(t, err)
+					for _, row := range rows {
+						if row.Outcome != audit.Failed {
+							t.Errorf("%s of an erased person is recorded as %s", row.Action, row.Outcome)
+						}
+					}
+				}
 			}
 		}
 	})

@@ -113,7 +113,9 @@ func (r *SubjectReader) findFor(ctx context.Context, p *auth.Principal, action a
 	}
 	subject, err := r.find(ctx, p, id)
 	if missing, ok := problem.As(err); ok && missing.Kind == problem.NotFound {
-		if err := r.log.read(ctx, r.log.entry(p, action, id, nil)); err != nil {
+		entry := r.log.entry(p, action, id, nil)
+		entry.Outcome = audit.Failed // so that it does not read as if the person had been seen
+		if err := r.log.read(ctx, entry); err != nil {
 			return nil, err
 		}
 	}

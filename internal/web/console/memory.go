@@ -216,6 +216,58 @@ func showAccessLog(v *visit) response {
 	return show(accessPage(data))
 }
 
+// accessTexts say what was done with a person's memories, by action.
+var accessTexts = map[string]string{
+	"memory.created":          "stored",
+	"memory.updated":          "changed",
+	"memory.read":             "read one memory",
+	"memory.listed":           "listed memories",
+	"memory.recalled":         "answered a question",
+	"memory.context":          "made a text for a prompt",
+	"memory.history":          "read older revisions",
+	"memory.exported":         "exported",
+	"memory.imported":         "imported",
+	"memory.forget_planned":   "previewed what to forget",
+	"memory.forgotten":        "erased what was previewed",
+	"memory.erased_one":       "erased one memory",
+	"memory.expired":          "erased because it expired",
+	"memory.embedded":         "sent texts to the embeddings endpoint",
+	"subject.erased":          "erased the person",
+	"subject.read":            "read the number of memories",
+	"subject.listed":          "listed people",
+	"subject.access_log_read": "read this access log",
+}
+
+// accessText says what an action is; "other" for one of a later release.
+func accessText(action string) string {
+	if text := accessTexts[action]; text != "" {
+		return text
+	}
+	return "other"
+}
+
+// accessOutcome says how an access ended. A read of a person without memories is recorded as failed: nothing was shown.
+func accessOutcome(e client.AccessEntry) string {
+	if e.Outcome == "failed" && e.Count == 0 && (e.Action == "subject.read" || e.Action == "memory.exported") {
+		return "not found"
+	}
+	return e.Outcome
+}
+
+// credentialText says which kind of credential an actor used.
+func credentialText(actor *string) string {
+	switch {
+	case actor == nil:
+		return ""
+	case strings.HasPrefix(*actor, "key_"):
+		return "API key"
+	case strings.HasPrefix(*actor, "usr_"):
+		return "signed in"
+	default:
+		return ""
+	}
+}
+
 // forgetData is a selection of memories to forget.
 type forgetData struct {
 	SubjectID string

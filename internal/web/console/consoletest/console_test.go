@@ -619,7 +619,7 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 	v.send("POST", "/console/memories/p-4711/recall", url.Values{"query": {"astronomy"}}, "HX-Request", "true").want(t, 200, "No memory matches")
 	memory := regexp.MustCompile(`mem_[0-9a-z]{26}`).FindString(timeline.text)
 	v.get("/console/memories/p-4711/"+memory).want(t, 200, "History", memory)
-	v.get("/console/memories/p-4711/access").want(t, 200, "memory.recalled", "usr_")
+	v.get("/console/memories/p-4711/access").want(t, 200, "answered a question", "memory.recalled", "usr_", "signed in", "127.0.0.1", "API key", `data-time="exact"`)
 
 	v.post("/console/memories/p-4711/forget", url.Values{"query": {"astronomy"}}).want(t, 200, "No memory contains")
 	preview := v.post("/console/memories/p-4711/forget", url.Values{"query": {"Bergen"}}).want(t, 200, "1 memory will be erased", "Lives in Bergen.")
@@ -643,7 +643,7 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 	for _, page := range []string{"", "/erase"} {
 		v.get("/console/memories/p-4711"+page).want(t, 404, "Nothing is stored about this ID", `href="/console/memories/p-4711/access"`)
 	}
-	v.get("/console/memories/p-4711/access").want(t, 200, "subject.erased")
+	v.get("/console/memories/p-4711/access").want(t, 200, "subject.erased", ">not found<")
 	v.get("/console/memories/p-4712/access").want(t, 404, "Nothing is stored about this ID")
 }
 
