@@ -97,6 +97,27 @@ func TestAReleaseStarts(t *testing.T) {
 		t.Parallel()
 		unpackImage(t, filepath.Join(out, "keepsake_0.1.0_image.tar")).run(t)
 	})
+	t.Run("TypeScript client", func(t *testing.T) {
+		t.Parallel()
+		node, err := exec.LookPath("node")
+		if err != nil {
+			testtier.Missing(t, "node")
+		}
+		dir := t.TempDir()
+		to := filepath.Join(dir, "node_modules/@keepsake/client")
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		archive := filepath.Join(out, "keepsake-client-0.1.0.tgz")
+		if said, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", to, "--strip-components=1").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		cmd := exec.CommandContext(t.Context(), node, "-p", `require("@keepsake/client").version`)
+		cmd.Dir = dir
+		if said, err := cmd.CombinedOutput(); err != nil || string(said) != "0.1.0\n" {
+			t.Errorf("the version of the client is %q, %v", said, err)
+		}
+	})
 }
 
 // tagged returns a repository with one commit and the tag v0.1.0: the files of this checkout, whether they are committed or not.

@@ -116,6 +116,9 @@ func (r *release) make(chosen []platform, work string, sign func([]byte) []byte)
 	if err := r.writeContact(); err != nil {
 		return err
 	}
+	if err := r.typescript(filepath.Join(work, "typescript")); err != nil {
+		return fmt.Errorf("TypeScript client: %w", err)
+	}
 	var images []program
 	for _, p := range chosen {
 		built, err := r.build(p, filepath.Join(work, p.os+"_"+p.arch))
@@ -232,6 +235,9 @@ func list(out string, signed, contact bool) error {
 	}
 	for _, f := range files {
 		fmt.Println(filepath.Join(out, f.Name()))
+	}
+	if found, _ := filepath.Glob(filepath.Join(out, "keepsake-client-*.tgz")); len(found) == 0 {
+		fmt.Fprintln(os.Stderr, "release: the TypeScript client is missing; install Node with npm, which compile it, and build the release again")
 	}
 	if !signed {
 		fmt.Fprintln(os.Stderr, "release: checksums.txt is not signed; give SIGN_KEY=FILE, the secret key of minisign, to sign it")
