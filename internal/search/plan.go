@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 
 	"keepsake/internal/base/text"
@@ -64,7 +65,7 @@ func phraseOf(tokens []text.Token) index.Phrase {
 	return p
 }
 
-// wantedOf returns what to highlight in documents of a language.
+// wantedOf returns what to highlight in documents of a language: all words of the query, but stop words only if it has no others.
 func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other spelled, found *index.Found) *text.Wanted {
 	w := &text.Wanted{Language: l, Terms: map[string]float64{}, Words: map[string]float64{}, Marked: map[string]float64{}, Together: map[string]float64{}}
 	want := func(t text.Token, weight float64) {
@@ -78,7 +79,12 @@ func wantedOf(l text.Language, q query, repaired map[int][]index.Similar, other 
 			w.Words[t.Word] = weight
 		}
 	}
+	plain := func(t text.Token) bool { return l.Stopword(t.Word) }
+	tells := len(q.must) > 0 || slices.ContainsFunc(q.words, func(t text.Token) bool { return !plain(t) })
 	for i, t := range q.words {
+		if tells && plain(t) {
+			continue
+		}
 		weight := found.Weights[i]
 		want(t, weight)
 		for _, s := range repaired[i] {

@@ -137,6 +137,23 @@ func TestPrefixCompletesTheLastWord(t *testing.T) {
 	}
 }
 
+func TestStopWordsAreMarkedOnlyIfTheyAreAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.put("tire", document.Fields{Text: "A flat tire is a tire without air."})
+	b.put("tea", document.Fields{Text: "A cup of tea."})
+	for query, want := range map[string]map[string]int{
+		"how do i fix a flat tire": {"tire": 3},
+		"a":                        {"tire": 2, "tea": 1},
+	} {
+		for _, r := range b.find(search.Request{Query: query, Highlight: true}).Results {
+			if got := len(r.Highlights); got != want[r.Document.ID] {
+				t.Errorf("%s: %s has %d highlights, want %d: %+v", query, r.Document.ID, got, want[r.Document.ID], r.Highlights)
+			}
+		}
+	}
+}
+
 func TestResultsShowWhyTheyWereFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
