@@ -145,4 +145,12 @@ The password and the key are shown only once. Store a document and find it again
 
   curl '%[4]s/api/v1/search?q=remember' -H 'X-API-Key: %[3]s'
 
+Remember something about a person, and recall it:
+
+  curl %[4]s/api/v1/memories -H 'X-API-Key: %[3]s' \
+    -H 'Content-Type: application/json' -d '{"subjectId":"p-4711","text":"Prefers tea to coffee."}'
+
+  curl %[4]s/api/v1/memories/recall -H 'X-API-Key: %[3]s' \
+    -H 'Content-Type: application/json' -d '{"subjectId":"p-4711","query":"Which drink does she prefer?"}'
+
 `

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"keepsake/client"
+	"keepsake/internal/web/api/mcp"
 )
 
 // step is a part of the checklist for those who are new to an instance.
@@ -36,7 +37,7 @@ func (v *visit) checklist() ([]step, error) {
 // steps reads which steps are done.
 func (v *visit) steps() ([]step, error) {
 	api, ctx := v.api(), v.Context()
-	keys, err := api.ListAPIKeys(ctx, client.APIKeyQuery{Limit: 1})
+	keys, err := api.ListAPIKeys(ctx, client.APIKeyQuery{Limit: 200})
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +45,11 @@ func (v *visit) steps() ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	agents, err := api.UsageSummary(ctx, client.UsageQuery{Window: "30d", Filter: []string{"statusClass:2xx", "surface:ai"}})
+	agents, err := api.UsageSummary(ctx, client.UsageQuery{Window: "30d", Filter: []string{"statusClass:2xx", "route:" + mcp.Path}})
 	if err != nil {
 		return nil, err
 	}
+	connected := agents.Requests > 0 || slices.ContainsFunc(keys.Items, func(k client.APIKey) bool { return k.AgentID != nil && k.LastUsedAt != nil })
 	did := func(what *regexp.Regexp) bool {
 		return slices.ContainsFunc(used, func(r client.RankedUsage) bool { return what.MatchString(operation(r.Group)) })
 	}
@@ -55,7 +57,7 @@ func (v *visit) steps() ([]step, error) {
 		{"Create an API key", "Programs call Keepsake with a key.", "/console/keys/new", len(keys.Items) > 0},
 		{"Store something", "A document that search finds, or a memory about a person.", newDocumentPath, did(stores)},
 		{"Search or recall", "Look for it, here or with a program.", "/console/documents", did(finds)},
-		{"Connect an agent", "It remembers and recalls with tools.", "/console/connect", agents.Requests > 0},
+		{"Connect an agent", "It remembers and recalls with tools.", "/console/connect", connected},
 	}
 	if !v.operates() {
 		return steps, nil

@@ -8,6 +8,8 @@ package console
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
+import "slices"
+
 // agentsURL returns the address of the AI services.
 func (v *visit) agentsURL() string {
 	if v.c.o.AgentsURL != "" {
@@ -67,22 +69,50 @@ func connectPage() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, c := range firstCalls {
+			for _, c := range slices.Concat(firstCalls, memoryCalls) {
 				templ_7745c5c3_Err = command(c.curl(visitOf(ctx).BaseURL())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</section><section class=\"panel\"><h2>Go</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</section><section class=\"panel\"><h2>Python</h2><p class=\"muted\">With the standard library. The <a href=\"/docs/guides/clients\">client for Python</a> calls every operation.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = command(`c, err := client.New("`+visitOf(ctx).BaseURL()+`", os.Getenv("KEEPSAKE_KEY"))
-found, err := c.Search(ctx, client.Query{Q: "radiators"})`).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = command(`import json, os, urllib.request
+
+def call(path, body):
+    request = urllib.request.Request(
+        "`+visitOf(ctx).BaseURL()+`" + path,
+        data=json.dumps(body).encode(),
+        headers={"X-API-Key": os.environ["KEEPSAKE_KEY"], "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+call("/api/v1/memories", {"subjectId": "p-4711", "text": "Prefers tea to coffee."})
+for result in call("/api/v1/memories/recall", {"subjectId": "p-4711", "query": "Which drink?"})["results"]:
+    print(result["memory"]["text"])`).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</section><section class=\"panel\"><h2>Claude Code</h2><p class=\"muted\">Agents get memory and search as tools. A key that is bound to one person reaches only that person.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</section><section class=\"panel\"><h2>Go</h2><p class=\"muted\">The package is part of the project: see <a href=\"/docs/guides/client\">the Go client</a>.</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = command(`import (
+	"context"
+	"os"
+
+	"keepsake/client"
+)
+
+c, err := client.New("`+visitOf(ctx).BaseURL()+`", os.Getenv("KEEPSAKE_KEY"))
+found, err := c.Search(context.Background(), client.Query{Q: "radiators"})`).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</section><section class=\"panel\"><h2>Claude Code</h2><p class=\"muted\">Agents get memory and search as tools. A key that is bound to one person reaches only that person.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -90,7 +120,7 @@ found, err := c.Search(ctx, client.Query{Q: "radiators"})`).Render(ctx, templ_77
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</section><section class=\"panel\"><h2>Claude Desktop, and other clients that start a command</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"panel\"><h2>Claude Desktop, and other clients that start a command</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -106,7 +136,7 @@ found, err := c.Search(ctx, client.Query{Q: "radiators"})`).Render(ctx, templ_77
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"panel\"><h2>Cursor</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"panel\"><h2>Cursor</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -121,7 +151,7 @@ found, err := c.Search(ctx, client.Query{Q: "radiators"})`).Render(ctx, templ_77
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -69,13 +70,25 @@ func readOverview(v *visit) (*overviewData, error) {
 		return nil, err
 	}
 	data.Quotas = quotas(used, v.At())
-	if data.Routes, err = api.TopUsage(ctx, client.UsageQuery{Window: data.Window, GroupBy: []string{"method", "route"}, Filter: v.counted(), Limit: 6}); err != nil {
+	if data.Routes, err = api.TopUsage(ctx, client.UsageQuery{Window: data.Window, GroupBy: []string{"method", "route"}, Filter: v.counted(), Limit: 50}); err != nil {
 		return nil, err
 	}
-	if data.Errors, err = api.ErrorCounts(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted(), Limit: 6}); err != nil {
+	data.Routes = mostUsed(data.Routes, v.countsConsole())
+	if data.Errors, err = api.ErrorCounts(ctx, client.UsageQuery{Window: data.Window, Filter: v.counted(errorFilter...), Limit: 6}); err != nil {
 		return nil, err
 	}
 	return data, nil
+}
+
+// watching matches the operations that read usage or the state of the server, as the command line does.
+var watching = regexp.MustCompile(`^GET (/local/.*|/api/v\d+/(analytics/.*|admin/cache-stats))$`)
+
+// mostUsed returns the first six of the ranked operations. Those that only watch the server are among them if all is wanted.
+func mostUsed(ranked []client.RankedUsage, all bool) []client.RankedUsage {
+	if !all {
+		ranked = slices.DeleteFunc(ranked, func(r client.RankedUsage) bool { return watching.MatchString(operation(r.Group)) })
+	}
+	return ranked[:min(len(ranked), 6)]
 }
 
 // can reports whether the visitor has a scope. It only decides which links are shown: the API decides what is allowed.

@@ -75,7 +75,7 @@ func setupPage(form setupForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<h1>Choose your password</h1><p>After this you sign in with your email address and this password. The email address of the first user was printed with the link.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<h1>Choose your password</h1><p>After this you sign in with your email address and this password. The first user of an instance is <code>admin@localhost</code>.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -109,7 +109,7 @@ func setupPage(form setupForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" autocomplete=\"off\" required maxlength=\"512\"> <small>What follows the # in the link.</small></label> <label>Password <input type=\"password\" name=\"password\" autocomplete=\"new-password\" required minlength=\"12\" maxlength=\"128\" aria-describedby=\"password-rule\"> <small id=\"password-rule\">At least 12 characters.</small></label> <button class=\"primary\">Set the password and sign in</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" autocomplete=\"off\" required maxlength=\"512\"> <small>What follows the # in the link.</small></label> <label>Password <input type=\"password\" name=\"password\" autocomplete=\"new-password\" required minlength=\"12\" maxlength=\"128\" aria-describedby=\"password-rule\"> <small id=\"password-rule\">At least 12 characters.</small></label> <label class=\"choice\" data-show-password hidden><input type=\"checkbox\"> <span>Show the password</span></label> <button class=\"primary\">Set the password and sign in</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

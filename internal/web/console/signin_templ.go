@@ -131,7 +131,17 @@ func signInPage(form signInForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"muted\"><code>KEEPSAKE_KEY</code> is an API key. The first one was printed with the password; you create others after signing in.</p><ul class=\"links\"><li><a href=\"/docs\">Guides and reference of the API</a></li><li><a href=\"/openapi.json\">Description of the API (OpenAPI)</a></li><li><a href=\"/api/versions\">Versions of the API</a></li></ul></section></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p>Remember something about a person, and recall it:</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			for _, c := range memoryCalls {
+				templ_7745c5c3_Err = command(c.curl(visitOf(ctx).BaseURL())).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"muted\"><code>KEEPSAKE_KEY</code> is an API key. The first one was printed with the password; you create others after signing in.</p><ul class=\"links\"><li><a href=\"/docs\">Guides and reference of the API</a></li><li><a href=\"/openapi.json\">Description of the API (OpenAPI)</a></li><li><a href=\"/api/versions\">Versions of the API</a></li></ul></section></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -147,8 +157,11 @@ func signInPage(form signInForm) templ.Component {
 
 // product names the program.
 func product(release string) string {
-	if release == "" {
+	switch release {
+	case "":
 		return "Keepsake"
+	case "(devel)":
+		return "an unreleased build of Keepsake"
 	}
 	return "Keepsake, version " + release
 }
@@ -158,6 +171,12 @@ var firstCalls = []call{
 	{Method: "GET", Target: "/api/v1/health"},
 	{Method: "PUT", Target: "/api/v1/documents/boiler", Body: `{"title":"Boiler","text":"Bleed the radiators."}`},
 	{Method: "GET", Target: "/api/v1/search?q=radiators"},
+}
+
+// memoryCalls remember something about a person and recall it.
+var memoryCalls = []call{
+	{Method: "POST", Target: "/api/v1/memories", Body: `{"subjectId":"p-4711","text":"Prefers tea to coffee."}`},
+	{Method: "POST", Target: "/api/v1/memories/recall", Body: `{"subjectId":"p-4711","query":"Which drink does she prefer?"}`},
 }
 
 // signInNotice replaces a part of a page whose session has ended.
@@ -184,7 +203,7 @@ func signInNotice() templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"notice notice-warn\">Your session has ended. <a href=\"/\">Sign in again</a>.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"notice notice-warn\">Your session has ended. <a href=\"/\">Sign in again</a>.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -219,7 +219,12 @@ func usageCSV(v *visit) response {
 }
 
 // outcomes are what the log of requests can be limited to.
-var outcomes = []choice{{"", "All"}, {"statusClass:2xx", "2xx"}, {"statusClass:4xx", "4xx"}, {"status:429", "429"}, {"statusClass:5xx", "5xx"}}
+var outcomes = []choice{{"", "All"}, {errorsOnly, "Errors without 429"}, {"statusClass:2xx", "2xx"}, {"statusClass:4xx", "4xx"}, {"status:429", "429"}, {"statusClass:5xx", "5xx"}}
+
+// errorsOnly is the outcome of the requests that the overview counts as errors: failures that are not throttled.
+const errorsOnly = "errors"
+
+var errorFilter = []string{"statusClass:4xx", "statusClass:5xx", "-status:429"}
 
 // requestsData is a page of the log of requests.
 type requestsData struct {
@@ -238,7 +243,11 @@ func listRequests(v *visit) response {
 	if data.RequestID != "" {
 		q.Window = "7d" // a request ID says nothing about its time
 	}
-	if data.Outcome != "" {
+	switch data.Outcome {
+	case "":
+	case errorsOnly:
+		q.Filter = append(q.Filter, errorFilter...)
+	default:
 		q.Filter = append(q.Filter, data.Outcome)
 	}
 	var err error

@@ -278,8 +278,8 @@ type navLinks struct {
 
 // The guides for people who use the API, and for those who run an instance. Every guide is in one of them.
 var (
-	guidesToUse = []string{"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning", "http"}
-	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary"}
+	guidesToUse = []string{"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning"}
+	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "http", "glossary"}
 )
 
 func (v *visit) guideLinks(names []string) []navLink {

@@ -27,8 +27,8 @@ type guide struct {
 // guideOrder is the order of the guides: to begin, to use, to run. Guides that are not in it come last.
 var guideOrder = []string{
 	"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics",
-	"roles", "tenants", "forward-auth", "versioning", "http",
-	"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "glossary", "changelog",
+	"roles", "tenants", "forward-auth", "versioning",
+	"recipes", "kubernetes", "settings", "backups", "instances", "security", "metrics", "http", "glossary", "changelog",
 }
 
 // readGuides reads the texts.

@@ -298,6 +298,12 @@
 		tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 10) + "px";
 	});
 
+	// Showing the password that is typed
+	for (const label of document.querySelectorAll("[data-show-password]")) {
+		label.hidden = false;
+		label.addEventListener("change", (event) => { label.closest("form").elements.password.type = event.target.checked ? "text" : "password"; });
+	}
+
 	// The code of a setup link, which the address then no longer shows
 	const code = document.querySelector("[data-setup]");
 	if (code && (location.hash.length > 1 || code.control.value)) {

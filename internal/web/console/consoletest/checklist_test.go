@@ -48,12 +48,18 @@ func TestTheChecklistFollowsWhatWasDone(t *testing.T) {
 		}, "345"},
 		{func() error { _, err := c.Search(t.Context(), client.Query{Q: "tea"}); return err }, "45"},
 		{func() error {
+			// A call without the protocol of tools connects no agent.
 			agent, err := client.NewAgent(p.URL, p.Key)
 			if err == nil {
 				_, err = agent.Recall(t.Context(), client.RecallQuery{SubjectID: "ada", Query: "tea"})
 			}
+			await.Until(t, "the call is counted", func() bool {
+				n, failed := c.UsageSummary(t.Context(), client.UsageQuery{Window: "1h", Filter: []string{"route:/ai/recall", "statusClass:2xx"}})
+				return failed == nil && n.Requests > 0
+			})
 			return err
-		}, "5"},
+		}, "45"},
+		{func() error { return listTools(t, p) }, "5"},
 		{func() error {
 			_, err := client.OverSocket(instance.SocketPath(p.Config.Data)).StartSnapshot(t.Context())
 			return err
@@ -68,6 +74,24 @@ func TestTheChecklistFollowsWhatWasDone(t *testing.T) {
 	if got := v.get("/").want(t, 200); strings.Contains(got.text, "First steps") {
 		t.Error("a checklist on which all is done is still there")
 	}
+}
+
+// listTools lists the tools for agents, as a client of the protocol does.
+func listTools(t *testing.T, p *apptest.Running) error {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/ai/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	if err != nil {
+		return err
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + p.Key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("listing tools: %s", resp.Status)
+	}
+	return resp.Body.Close()
 }
 
 func TestTheChecklistCanBeDismissed(t *testing.T) {

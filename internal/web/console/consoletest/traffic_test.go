@@ -69,3 +69,46 @@ func TestTheConsoleDoesNotCountItself(t *testing.T) {
 	}
 	v.get("/console/versions/1?console=true").want(t, 200, "keepsake-console", "crawler", `value="true" checked`)
 }
+
+func TestTheOverviewLeavesOutWhatWatches(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v, c := admin(t, p), operator(t, p)
+	shown := func(path string) string {
+		text, _, _ := strings.Cut(v.get(path).want(t, 200).text, "This page with curl")
+		return text
+	}
+	await.Until(t, "the reading of usage is counted", func() bool {
+		if _, err := c.UsageSummary(t.Context(), client.UsageQuery{Window: "1h"}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(shown("/console/requests?window=1h"), "/api/v1/analytics/summary")
+	})
+	if text := shown("/?window=1h"); strings.Contains(text, "/api/v1/analytics/") {
+		t.Errorf("the most used operations are: %s", text)
+	}
+	if text := shown("/?window=1h&console=true"); !strings.Contains(text, "/api/v1/analytics/summary") {
+		t.Errorf("with the tick, the most used operations are: %s", text)
+	}
+}
+
+func TestTheErrorsOfTheOverviewAreThoseOfItsLink(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	v, c := admin(t, p), operator(t, p)
+	key, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: "once", Scopes: []string{"read"}, RateLimit: &client.NewRateLimit{RequestsPerMinute: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []int{404, 429, 429} {
+		newVisitor(t, p).send(http.MethodGet, "/api/v1/documents/none", nil, "X-API-Key", key.Key).want(t, status)
+	}
+	const link = "/console/requests?outcome=errors&window=1h"
+	await.Until(t, "the requests are counted", func() bool {
+		return strings.Count(v.get("/console/requests?window=1h").want(t, 200).text, ">429</strong>") == 2
+	})
+	if text := v.get(link).want(t, 200, ">404</strong>").text; strings.Contains(text, ">429</strong>") {
+		t.Error("the errors contain a throttled request")
+	}
+	v.get("/?window=1h").want(t, 200, strings.ReplaceAll(link, "&", "&amp;"))
+}
