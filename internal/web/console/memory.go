@@ -326,8 +326,8 @@ type boundKeys struct {
 	Hidden bool            // the visitor's role cannot list keys
 }
 
-// boundKeys lists the keys that are bound to a person.
-func (v *visit) boundKeys(subjectID string) (keys boundKeys, err error) {
+// boundKeysOf lists the keys that are bound to a person.
+func boundKeysOf(v *visit, subjectID string) (keys boundKeys, err error) {
 	if !v.can("developer:manage") {
 		return boundKeys{Hidden: true}, nil
 	}
@@ -342,16 +342,16 @@ func (v *visit) boundKeys(subjectID string) (keys boundKeys, err error) {
 	return keys, nil
 }
 
-func eraseForm(v *visit) response { return v.eraseView(http.StatusOK, "") }
+func eraseForm(v *visit) response { return eraseView(v, http.StatusOK, "") }
 
 // eraseView shows the form that erases a subject.
-func (v *visit) eraseView(status int, message string) response {
+func eraseView(v *visit, status int, message string) response {
 	id := v.PathValue("subject")
 	s, err := v.api().Subject(v.Context(), id)
 	if err != nil {
 		return v.failSubject(id, err)
 	}
-	keys, err := v.boundKeys(id)
+	keys, err := boundKeysOf(v, id)
 	if err != nil {
 		return v.fail(err)
 	}
@@ -362,9 +362,9 @@ func (v *visit) eraseView(status int, message string) response {
 func eraseSubject(v *visit) response {
 	id := v.PathValue("subject")
 	if v.form.Get("confirm") != id {
-		return v.eraseView(http.StatusBadRequest, "Type the ID of the subject to confirm. Nothing was erased.")
+		return eraseView(v, http.StatusBadRequest, "Type the ID of the subject to confirm. Nothing was erased.")
 	}
-	keys, err := v.boundKeys(id) // before the erasure, because its receipt is shown once and must not be lost
+	keys, err := boundKeysOf(v, id) // before the erasure, because its receipt is shown once and must not be lost
 	if err != nil {
 		return v.fail(err)
 	}
