@@ -41,7 +41,7 @@ func usageCommand(st *stage) *cobra.Command {
 	flags.StringVar(&to, "to", "", "end `TIME` of the period (default: now)")
 	flags.StringVar(&q.Interval, "interval", "", "length of the intervals: minute, hour or day (default: by the length of the period)")
 	flags.StringSliceVar(&q.GroupBy, "by", []string{"route"}, "up to two dimensions: key, route, method, status, statusClass, version, surface")
-	flags.StringArrayVar(&q.Filter, "filter", nil, "only requests with this `DIMENSION:VALUE`, such as status:429, or without it: -status:429; dimensions as in --by; can be repeated")
+	flags.StringArrayVar(&q.Filter, "filter", nil, "only requests with this `DIMENSION:VALUE`, such as status:429, or without it: -status:429; can be repeated, with the dimensions of --by")
 	flags.IntVar(&q.Limit, "limit", 10, "number of groups")
 	flags.StringVar(&q.Workspace, "workspace", "", "`ID` or name of the workspace, or all (default: the caller's)")
 	cmd.MarkFlagsMutuallyExclusive("window", "from")
