@@ -1903,7 +1903,7 @@ export interface components {
              * @description The number of times the action happened since at, or the number of memories it concerns.
              */
             count: number;
-            /** @description The values that were set. The value changed stands for a value that the log does not contain. */
+            /** @description The values that were set. The value changed stands for a value that the log does not contain. A limit that was changed is also there as it was before, such as quota.daily.before; none means no limit of its own. */
             details: {
                 [key: string]: string | number | boolean;
             };
