@@ -134,7 +134,7 @@ func TestAMemoryIsCreatedAndChangedInTheConsole(t *testing.T) {
 	}
 	v.get(path).want(t, 200, path+"/change", "channel", "call 7")
 
-	form := v.get(path+"/change").want(t, 200, "Prefers tea.", `value="2037-01-31T18:30:00"`, `checked`)
+	form := v.get(path+"/change").want(t, 200, "Prefers tea.", "The old text stays", path+"/delete", `value="2037-01-31T18:30:00"`, `checked`)
 	if strings.Contains(form.text, `name="subjectId"`) {
 		t.Error("the form offers another subject, which cannot be changed")
 	}
