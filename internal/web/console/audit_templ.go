@@ -194,7 +194,7 @@ func auditPage(data auditData) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = moment(e.At).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = instant(e.At).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

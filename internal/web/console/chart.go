@@ -15,13 +15,18 @@ type chart struct {
 	Names   []string
 	Classes []string // of the parts' colours, like Names
 	Columns []column
-	Lines   bool // lines instead of stacked bars
-	Day     bool // columns are days, so their labels are dates
+	Lines   bool          // lines instead of stacked bars
+	Step    time.Duration // the length of a column; zero: unknown, and shown as a moment
 }
 
-// column is a moment of a chart.
+// stepOf returns the length of the intervals of a series, by the name that the API gives it.
+func stepOf(interval string) time.Duration {
+	return map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[interval]
+}
+
+// column is a period of a chart.
 type column struct {
-	At      time.Time
+	At      time.Time // its start
 	Values  []float64 // like chart.Names; NaN: unknown
 	Partial bool      // has not ended
 }
@@ -170,7 +175,7 @@ func (c *chart) empty() bool {
 
 // layout is how times of the columns are written.
 func (c *chart) layout() string {
-	if c.Day {
+	if c.Step >= 24*time.Hour {
 		return "day"
 	}
 	return "hour"

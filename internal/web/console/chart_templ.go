@@ -456,7 +456,7 @@ func picture(c chart) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = moment(col.At).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = period(col.At, c.Step).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,15 +21,16 @@ var keyStates = []choice{{"", "All"}, {"active", "Active"}, {"rotating", "Rotati
 
 // keysData is what the list of keys shows.
 type keysData struct {
-	State string
-	Keys  []client.APIKey
-	Today map[string]int64 // requests charged today, by key
-	Pages pages
+	State     string
+	Keys      []client.APIKey
+	Today     map[string]int64 // accepted requests of today, by key
+	Throttled map[string]int64 // requests that were refused in the last hour, by key
+	Pages     pages
 }
 
 func listKeys(v *visit) response {
 	query := v.URL.Query()
-	data := keysData{State: query.Get("state"), Today: map[string]int64{}}
+	data := keysData{State: query.Get("state"), Today: map[string]int64{}, Throttled: map[string]int64{}}
 	page, err := v.api().ListAPIKeys(v.Context(), client.APIKeyQuery{State: data.State, Cursor: query.Get("cursor"), Limit: 50})
 	if err != nil {
 		return v.fail(err)
@@ -42,6 +44,15 @@ func listKeys(v *visit) response {
 		}
 		for _, k := range used.Keys {
 			data.Today[k.KeyID] = k.Daily
+		}
+		throttled, err := v.api().TopUsage(v.Context(), client.UsageQuery{Window: "1h", GroupBy: []string{"key"}, Filter: []string{throttledFilter}, Limit: 200})
+		if err != nil {
+			return v.fail(err)
+		}
+		for _, r := range throttled {
+			if hasKey(r.Group) {
+				data.Throttled[*r.Group.Key] = r.Throttled
+			}
 		}
 	}
 	return show(keysPage(data))
@@ -92,6 +103,16 @@ type keyData struct {
 	Chart   chart
 	Total   int64 // requests in the chart
 	Names   map[string]string
+	Refused refusals
+	Changed *client.AuditEntry // the last change; nil if the visitor cannot read the audit log or it has none
+}
+
+// refusals are the requests of a key that its limits have refused in the last 24 hours.
+type refusals struct {
+	Count int64
+	First time.Time // the start of the hour of the first
+	Last  time.Time // zero if the visitor cannot see it
+	Kinds []string  // "429 rate_limit_exceeded: 12"
 }
 
 // budget is a limit of a key with its use.
@@ -116,6 +137,9 @@ func showKey(v *visit) response {
 	if data.Names, err = v.actorNames(); err != nil {
 		return v.fail(err)
 	}
+	if data.Changed, err = lastChange(v, data.Key.ID); err != nil {
+		return v.fail(err)
+	}
 	return show(keyPage(data))
 }
 
@@ -137,8 +161,46 @@ func readKey(v *visit) (*keyData, error) {
 	data.Chart = keyChart(used)
 	for _, p := range used.Points {
 		data.Total += p.Requests
+		if p.Throttled > 0 && data.Refused.Count == 0 {
+			data.Refused.First = p.T
+		}
+		data.Refused.Count += p.Throttled
 	}
-	return data, nil
+	if data.Refused.Count > 0 && v.can("analytics:read") {
+		err = data.Refused.read(v, id)
+	}
+	return data, err
+}
+
+// read adds when the last refusal was, and the errors that the callers got.
+func (r *refusals) read(v *visit, keyID string) error {
+	counts, err := v.api().ErrorCounts(v.Context(), client.UsageQuery{Window: "24h", Filter: []string{keyFilter + keyID, throttledFilter}, Limit: 50})
+	if err != nil {
+		return err
+	}
+	kinds := map[string]int64{}
+	for _, c := range counts {
+		kinds[c.Group.Code] += c.Count
+		if c.LastAt.After(r.Last) {
+			r.Last = c.LastAt
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(kinds)) {
+		r.Kinds = append(r.Kinds, code+": "+count(kinds[code]))
+	}
+	return nil
+}
+
+// lastChange returns the newest entry of the audit log about a key, if the visitor can read it; else nil.
+func lastChange(v *visit, keyID string) (*client.AuditEntry, error) {
+	if !v.can("admin") {
+		return nil, nil
+	}
+	page, err := v.api().ListAuditLog(v.Context(), client.AuditQuery{Target: keyID, Changes: true, Limit: 1})
+	if err != nil || len(page.Items) == 0 {
+		return nil, err
+	}
+	return &page.Items[0], nil
 }
 
 // budgets lists the limits of a key, and then those that it shares with its workspace.
@@ -172,6 +234,7 @@ func keyChart(u *client.APIKeyUsage) chart {
 		Label: "Requests with this key over the last 24 hours", Names: []string{"Successful", "Errors", "Throttled"},
 		Classes: []string{"part-good", "part-bad", "part-warn"},
 	}
+	c.Step = stepOf(u.Interval)
 	for i, p := range u.Points {
 		c.Columns = append(c.Columns, column{
 			At: p.T, Values: []float64{float64(p.Requests - p.Errors - p.Throttled), float64(p.Errors), float64(p.Throttled)}, Partial: i == len(u.Points)-1,

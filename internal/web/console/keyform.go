@@ -264,7 +264,7 @@ func changeKey(v *visit) response {
 	}
 	switch {
 	case err == nil:
-		return done(keyPath(key.ID), "saved")
+		return done(keyPath(key.ID), savedNotice(change))
 	case isConflict(err):
 		return form.conflict(v, err)
 	case form.refuseRecord(v, err, keyFields):
@@ -272,6 +272,14 @@ func changeKey(v *visit) response {
 	default:
 		return v.fail(err)
 	}
+}
+
+// savedNotice is the notice about a change that was saved.
+func savedNotice(c client.APIKeyChange) string {
+	if c == (client.APIKeyChange{RateLimit: c.RateLimit, Quota: c.Quota}) {
+		return "limits-saved"
+	}
+	return "key-saved"
 }
 
 // conflict shows the form again beside what another change has stored.
@@ -283,7 +291,7 @@ func (f *keyForm) conflict(v *visit, failed error) response {
 	f.Key = stored
 	f.collide(keyValues(stored), stored.Revision, keyLabels)
 	if len(f.Stored) == 0 { // the other change has stored the same
-		return done(keyPath(stored.ID), "saved")
+		return done(keyPath(stored.ID), "key-saved")
 	}
 	return v.changeKeyView(*f, failed)
 }

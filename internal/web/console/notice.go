@@ -8,7 +8,15 @@ const doneParameter = "done"
 
 // notices say what was done, by the value of doneParameter.
 var notices = map[string]string{
-	"saved":     "Saved.",
+	"saved":           "Saved.",
+	"key-saved":       "The changes of the key are saved.",
+	"limits-saved":    "The limits of the key are saved.",
+	"tier-saved":      "The limits of the tier are saved.",
+	"user-saved":      "The user is saved.",
+	"webhook-saved":   "The webhook is saved.",
+	"workspace-saved": "The workspace is saved.",
+	"version-saved":   "The version is saved.",
+
 	"unchanged": "Nothing differed from what is stored, so nothing was saved.",
 	"equal":     "This memory says the same, so nothing else was stored.",
 	"deleted":   "Deleted.",

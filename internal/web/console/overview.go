@@ -110,7 +110,7 @@ func (v *visit) releases(version string) bool {
 func requestsChart(s *client.UsageSeries) chart {
 	c := chart{
 		Label: "Requests over time", Names: []string{"Successful", "Errors", "Throttled"}, Classes: []string{"part-good", "part-bad", "part-warn"},
-		Day: s.Interval == "day",
+		Step: stepOf(s.Interval),
 	}
 	for _, group := range s.Series {
 		for _, p := range group.Points {
@@ -125,7 +125,7 @@ func requestsChart(s *client.UsageSeries) chart {
 func latencyChart(s *client.UsageSeries) chart {
 	c := chart{
 		Label: "Latency over time", Unit: "ms", Lines: true, Names: []string{"p50", "p90", "p99"},
-		Classes: []string{"line-low", "line-mid", "line-high"}, Day: s.Interval == "day",
+		Classes: []string{"line-low", "line-mid", "line-high"}, Step: stepOf(s.Interval),
 	}
 	known := func(v *float64) float64 {
 		if v == nil {
@@ -154,7 +154,7 @@ type quota struct {
 func quotas(u *client.QuotaUsage, now time.Time) []quota {
 	day := u.Daily.ResetsAt.AddDate(0, 0, -1)
 	month := u.Monthly.ResetsAt.AddDate(0, -1, 0)
-	return []quota{quotaOf("Today", u.Daily, day, now), quotaOf("This month", u.Monthly, month, now)}
+	return []quota{quotaOf("Accepted today", u.Daily, day, now), quotaOf("Accepted this month", u.Monthly, month, now)}
 }
 
 func quotaOf(name string, u client.QuotaUse, since, now time.Time) quota {

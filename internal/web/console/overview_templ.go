@@ -162,7 +162,7 @@ func overviewNumbers(data *overviewData) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = card("Requests", count(data.Summary.Requests), "with "+plural(int64(data.Summary.ActiveKeys), "API key"), "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = card("Requests", count(data.Summary.Requests), "accepted and refused, with "+plural(int64(data.Summary.ActiveKeys), "API key"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -215,7 +215,7 @@ func overviewNumbers(data *overviewData) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"panel\"><h2>Quota</h2><p class=\"muted\">Counts what programs request, and what users do with documents and memories in the console. Reading keys, usage and settings here is free.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<section class=\"panel\"><h2>Quota</h2><p class=\"muted\">Refused requests are not counted. Counts what programs request, and what users do with documents and memories in the console. Reading keys, usage and settings here is free.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

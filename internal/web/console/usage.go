@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"keepsake/client"
 	"keepsake/internal/web/api"
@@ -76,6 +77,8 @@ type usageData struct {
 	Ranked  []client.RankedUsage
 	Names   map[string]string // of keys, by ID
 	Message string
+
+	LastThrottled *time.Time // if throttled callers are listed
 }
 
 // maxGroups is how many groups the chart shows.
@@ -104,6 +107,11 @@ func showUsage(v *visit) response {
 	}
 	if data.Form.Group == "key" {
 		if data.Names, err = v.keyNames(); err != nil {
+			return v.fail(err)
+		}
+	}
+	if data.Form.Group == "key" && len(ranked) > 0 && data.throttled() {
+		if data.LastThrottled, err = lastThrottled(v, query); err != nil {
 			return v.fail(err)
 		}
 	}
@@ -155,10 +163,10 @@ func (v *visit) actorNames() (map[string]string, error) {
 
 // groupsChart shows the requests of groups over time.
 func groupsChart(s *client.UsageSeries, data usageData) chart {
-	c := chart{Label: "Requests over time", Day: s.Interval == "day"}
+	c := chart{Label: "Requests over time", Step: stepOf(s.Interval)}
 	for i, group := range s.Series[:min(len(s.Series), maxGroups)] {
 		c.Names = append(c.Names, data.name(group.Group))
-		c.Classes = append(c.Classes, "part-"+strconv.Itoa(i+1))
+		c.Classes = append(c.Classes, data.class(i))
 		for j, p := range group.Points {
 			if i == 0 {
 				c.Columns = append(c.Columns, column{At: p.T, Partial: !p.Complete})
@@ -169,6 +177,38 @@ func groupsChart(s *client.UsageSeries, data usageData) chart {
 		}
 	}
 	return c
+}
+
+// class is the colour of group i. Those of throttled requests begin with the colour of "Throttled" in other charts.
+func (d usageData) class(i int) string {
+	if i == 0 && d.throttled() {
+		return "part-warn"
+	}
+	return "part-" + strconv.Itoa(i+1)
+}
+
+// throttled reports whether only throttled requests are counted.
+func (d usageData) throttled() bool {
+	return slices.Contains(strings.Fields(d.Form.Filter), throttledFilter)
+}
+
+// throttledFilter selects the requests that a limit or a quota has refused.
+const throttledFilter = "status:429"
+
+// lastThrottled returns when a request that the query selects was last refused by a limit or a quota; nil: never.
+func lastThrottled(v *visit, query client.UsageQuery) (*time.Time, error) {
+	query.GroupBy, query.Limit = nil, 50
+	counts, err := v.api().ErrorCounts(v.Context(), query)
+	if err != nil {
+		return nil, err
+	}
+	var last *time.Time
+	for _, c := range counts {
+		if c.Group.Status == http.StatusTooManyRequests && (last == nil || c.LastAt.After(*last)) {
+			last = new(c.LastAt)
+		}
+	}
+	return last, nil
 }
 
 // name names a group.

@@ -176,7 +176,7 @@ func changeUser(v *visit) response {
 	if _, err := v.api().ChangeUser(v.Context(), id, change, nil); err != nil {
 		return user(v, err, keep)
 	}
-	return done(userPath(id), "saved")
+	return done(userPath(id), "user-saved")
 }
 
 func setUserEnabled(v *visit) response {

@@ -250,7 +250,7 @@ func changeVersion(v *visit) response {
 	if _, err := v.api().ChangeVersion(v.Context(), number, change, nil); err != nil {
 		return form.again(v, err, changeVersionView)
 	}
-	return done(versionPath(n.Version.Version), "saved")
+	return done(versionPath(n.Version.Version), "version-saved")
 }
 
 // rehearsals are how long a rehearsal can last, in hours.

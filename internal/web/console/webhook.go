@@ -168,7 +168,7 @@ func changeWebhook(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return done(webhookPath(form.ID), "saved")
+	return done(webhookPath(form.ID), "webhook-saved")
 }
 
 // deliveryStates are the states that the list of deliveries can be limited to.

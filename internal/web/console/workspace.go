@@ -72,7 +72,7 @@ func createWorkspace(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return done(workspacePath(created.ID), "saved")
+	return done(workspacePath(created.ID), "workspace-saved")
 }
 
 // workspaceData is what the page of a workspace shows.
@@ -122,7 +122,7 @@ func changeWorkspace(v *visit) response {
 	if _, err := v.api().ChangeWorkspace(v.Context(), id, change, nil); err != nil {
 		return workspace(v, err, func(d *workspaceData) { d.Name, d.Tier = name, tier })
 	}
-	return done(workspacePath(id), "saved")
+	return done(workspacePath(id), "workspace-saved")
 }
 
 func suspendForm(v *visit) response {
@@ -236,5 +236,5 @@ func changeTier(v *visit) response {
 		}
 		return v.fail(err)
 	}
-	return done("/console/workspaces", "saved")
+	return done("/console/workspaces", "tier-saved")
 }

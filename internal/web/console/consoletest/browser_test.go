@@ -23,7 +23,7 @@ import (
 // screenshots names a folder that gets a picture of each page; without it there are none.
 const screenshots = "KEEPSAKE_SCREENSHOTS"
 
-// onlyPlaces is the beginning of the names of pages to look at, for people who work on one.
+// onlyPlaces names the beginnings, separated by commas, of the names of pages to look at, for people who work on some.
 const onlyPlaces = "KEEPSAKE_SCREENSHOTS_ONLY"
 
 // clean fails the test if pages had errors, were refused something by their policy, or requested anything of another origin.

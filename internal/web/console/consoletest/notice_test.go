@@ -46,7 +46,7 @@ func TestAPageSaysWhatWasDone(t *testing.T) {
 	v.follow(v.post(path+"/enabled", url.Values{"enabled": {"false"}})).want(t, 200, noticed+"Disabled.")
 	v.follow(v.post(path+"/enabled", url.Values{"enabled": {"true"}})).want(t, 200, noticed+"Enabled.")
 	v.follow(v.post(path+"/revoke", url.Values{"once": {"12345679"}})).want(t, 200, noticed+"The key is revoked.")
-	v.follow(v.post("/console/workspaces/new", url.Values{"once": {"12345680"}, "name": {"clinic"}, "tier": {"free"}})).want(t, 200, noticed+"Saved.")
+	v.follow(v.post("/console/workspaces/new", url.Values{"once": {"12345680"}, "name": {"clinic"}, "tier": {"free"}})).want(t, 200, noticed+"The workspace is saved.")
 
 	// Other pages say nothing, nor do parts of pages and pages with an error.
 	for _, path := range []string{"/", "/console/documents", "/console/documents?done=nonsense", "/console/documents?done="} {
