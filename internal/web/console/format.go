@@ -94,14 +94,6 @@ func plural(n int64, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// times formats how often something happened.
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return count(n) + " times"
-}
-
 // utc formats a time for people, as it is shown where no script runs.
 func utc(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" }
 

@@ -3,7 +3,6 @@ package console
 import (
 	"crypto/rand"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -110,9 +109,8 @@ type keyData struct {
 // refusals are the requests of a key that its limits have refused in the last 24 hours.
 type refusals struct {
 	Count int64
-	First time.Time // the start of the hour of the first
-	Last  time.Time // zero if the visitor cannot see it
-	Kinds []string  // "429 rate_limit_exceeded: 12"
+	First time.Time             // the start of the hour of the first
+	Last  *client.LoggedRequest // nil if the visitor cannot see it
 }
 
 // budget is a limit of a key with its use.
@@ -167,28 +165,9 @@ func readKey(v *visit) (*keyData, error) {
 		data.Refused.Count += p.Throttled
 	}
 	if data.Refused.Count > 0 && v.can("analytics:read") {
-		err = data.Refused.read(v, id)
+		data.Refused.Last, err = lastThrottled(v, "24h", []string{keyFilter + id, throttledFilter})
 	}
 	return data, err
-}
-
-// read adds when the last refusal was, and the errors that the callers got.
-func (r *refusals) read(v *visit, keyID string) error {
-	counts, err := v.api().ErrorCounts(v.Context(), client.UsageQuery{Window: "24h", Filter: []string{keyFilter + keyID, throttledFilter}, Limit: 50})
-	if err != nil {
-		return err
-	}
-	kinds := map[string]int64{}
-	for _, c := range counts {
-		kinds[c.Group.Code] += c.Count
-		if c.LastAt.After(r.Last) {
-			r.Last = c.LastAt
-		}
-	}
-	for _, code := range slices.Sorted(maps.Keys(kinds)) {
-		r.Kinds = append(r.Kinds, code+": "+count(kinds[code]))
-	}
-	return nil
 }
 
 // lastChange returns the newest entry of the audit log about a key, if the visitor can read it; else nil.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"keepsake/client"
 	"keepsake/internal/web/api"
@@ -78,7 +77,7 @@ type usageData struct {
 	Names   map[string]string // of keys, by ID
 	Message string
 
-	LastThrottled *time.Time // if throttled callers are listed
+	LastThrottled *client.LoggedRequest // if throttled callers are listed
 }
 
 // maxGroups is how many groups the chart shows.
@@ -111,7 +110,7 @@ func showUsage(v *visit) response {
 		}
 	}
 	if data.Form.Group == "key" && len(ranked) > 0 && data.throttled() {
-		if data.LastThrottled, err = lastThrottled(v, query); err != nil {
+		if data.LastThrottled, err = lastThrottled(v, query.Window, query.Filter); err != nil {
 			return v.fail(err)
 		}
 	}
@@ -195,20 +194,14 @@ func (d usageData) throttled() bool {
 // throttledFilter selects the requests that a limit or a quota has refused.
 const throttledFilter = "status:429"
 
-// lastThrottled returns when a request that the query selects was last refused by a limit or a quota; nil: never.
-func lastThrottled(v *visit, query client.UsageQuery) (*time.Time, error) {
-	query.GroupBy, query.Limit = nil, 50
-	counts, err := v.api().ErrorCounts(v.Context(), query)
-	if err != nil {
+// lastThrottled returns the last request of a period that a limit or a quota has refused, of those that a filter selects; nil if
+// the log has none.
+func lastThrottled(v *visit, window string, filter []string) (*client.LoggedRequest, error) {
+	page, err := v.api().Requests(v.Context(), client.RequestQuery{UsageQuery: client.UsageQuery{Window: window, Filter: filter, Limit: 1}})
+	if err != nil || len(page.Items) == 0 {
 		return nil, err
 	}
-	var last *time.Time
-	for _, c := range counts {
-		if c.Group.Status == http.StatusTooManyRequests && (last == nil || c.LastAt.After(*last)) {
-			last = new(c.LastAt)
-		}
-	}
-	return last, nil
+	return &page.Items[0], nil
 }
 
 // name names a group.

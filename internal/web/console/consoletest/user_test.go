@@ -104,7 +104,7 @@ func TestAWorkspaceGetsATierInTheConsole(t *testing.T) {
 	v.post("/console/workspaces/new", url.Values{"once": {"12345678"}, "name": {""}, "tier": {"pro"}}).want(t, 400, `value="pro" selected`, `aria-invalid="true"`)
 	made := v.post("/console/workspaces/new", url.Values{"once": {"12345679"}, "name": {"clinic <a>"}, "tier": {"free"}}).want(t, 303)
 	path := made.leadsTo(t)
-	v.get(path).want(t, 200, "clinic &lt;a&gt;", "Today", "Suspend")
+	v.get(path).want(t, 200, "clinic &lt;a&gt;", "Accepted today", "Suspend")
 	v.post(path, url.Values{"name": {"clinic"}, "tier": {"pro"}}).want(t, 303)
 	v.get(path).want(t, 200, `value="pro" selected`)
 	v.post(path, url.Values{"name": {"clinic"}, "tier": {"gold"}}).want(t, 400, "tier")

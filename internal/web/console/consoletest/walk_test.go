@@ -79,7 +79,7 @@ func TestPeopleFindWhatTheyNeedInFourClicks(t *testing.T) {
 
 	w = way("on-call") // who is throttled, and why?
 	w.click(`main .cards a[href*="status%3A429"]`)
-	w.finds("website search", "These callers were throttled in this period; last at")
+	w.finds("website search", "These callers were throttled in this period")
 	tab.Eval(`[...document.querySelectorAll("main table a")].find(a => a.textContent === "website search").id = "noisy"`, nil)
 	w.click("#noisy")
 	w.finds("This minute", "of 40", "Resets")
