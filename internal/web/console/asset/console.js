@@ -19,7 +19,7 @@
 			const at = new Date(e.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
 			const layout = { hour, day, month, exact: time }[e.dataset.time];
-			if (e.dataset.time === "due" && at <= Date.now()) e.textContent = "now";
+			if (e.dataset.time === "due" && at - Date.now() < 1000) e.textContent = "now";
 			else if (e.dataset.time === "span") e.textContent = time.formatRange(at, new Date(e.dataset.until));
 			else e.textContent = layout ? layout.format(at) : ago(at) ?? time.format(at);
 			e.title = (e.dataset.time === "span" || e.dataset.time === "exact" ? (ago(at) ?? "") + "\n" : "").trimStart() + exact.format(at) + "\n" + e.dateTime.replace("T", " ").replace("Z", " UTC");

@@ -30,7 +30,7 @@ func TestPagesSayWhatWasThrottled(t *testing.T) {
 	if !regexp.MustCompile(`the first in\s+<time [^>]*data-time="span"[^>]*>\d+ \w+ \d+, \d\d:00–\d\d:00 UTC</time>\s*, the last at\s+<time [^>]*data-time="exact"[^>]*>[^<]+</time>`).MatchString(got.text) {
 		t.Errorf("the page does not say when: %s", got.text)
 	}
-	v.get("/console/keys").want(t, 200, "throttled in the last hour", `title="3 requests refused with 429 in the last hour"`, "Accepted today")
+	v.get("/console/keys").want(t, 200, ">throttled</span>", `title="3 requests refused with 429 in the last hour"`, "Accepted today")
 	v.get("/").want(t, 200, "Accepted today", "Refused requests are not counted", "accepted and refused, with")
 	throttled := v.get("/console/usage?group=key&filter=status:429").want(t, 200, "were throttled in this period; last at", "legend-item part-warn")
 	if strings.Contains(throttled.text, "are throttled") {
