@@ -33,9 +33,13 @@ func measureRelevance(contest) error {
 	if err != nil {
 		return err
 	}
-	plain, closePlain, err := ftsOf(dir, set)
+	plain, closePlain, err := ftsOf(dir, ftsWords, set)
 	if err != nil {
 		return errors.Join(err, closeOurs())
+	}
+	trigrams, closeTrigrams, err := ftsOf(dir, ftsTrigrams, set)
+	if err != nil {
+		return errors.Join(err, closeOurs(), closePlain())
 	}
 	fmt.Printf("\nrelevance: %d documents, %d queries, nDCG@10\n", len(set.Documents), len(set.Queries))
 	fmt.Printf("%24s %10s %12s %8s\n", "", "as written", "with a typo", "kept")
@@ -46,14 +50,15 @@ func measureRelevance(contest) error {
 		{"keepsake", func(q string) ([]string, error) { return ours(q, true) }},
 		{"keepsake, fuzzy=off", func(q string) ([]string, error) { return ours(q, false) }},
 		{"SQLite FTS5", plain},
+		{"SQLite FTS5, trigrams", trigrams},
 	} {
 		written, misspelled, err := quality(set, ranker.find)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", ranker.name, err), closeOurs(), closePlain())
+			return errors.Join(fmt.Errorf("%s: %w", ranker.name, err), closeOurs(), closePlain(), closeTrigrams())
 		}
 		fmt.Printf("%24s %10.4f %12.4f %6.1f %%\n", ranker.name, written, misspelled, 100*misspelled/written)
 	}
-	return errors.Join(closeOurs(), closePlain())
+	return errors.Join(closeOurs(), closePlain(), closeTrigrams())
 }
 
 // typos is how many misspelled forms of each query are measured.
@@ -134,9 +139,9 @@ func searchOf(dir string, set *relevance.Set) (find func(q string, repair bool) 
 	}, nil
 }
 
-// ftsOf returns a search by SQLite FTS5.
-func ftsOf(dir string, set *relevance.Set) (find func(q string) ([]string, error), stop func() error, err error) {
-	db, err := sql.Open("sqlite", "file:"+dir+"/fts.db?_pragma=journal_mode(WAL)")
+// ftsOf returns a search by SQLite FTS5 with a tokenizer.
+func ftsOf(dir, tokenizer string, set *relevance.Set) (find func(q string) ([]string, error), stop func() error, err error) {
+	db, err := sql.Open("sqlite", "file:"+dir+"/fts-"+tokenizer+".db?_pragma=journal_mode(WAL)")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,7 +150,7 @@ func ftsOf(dir string, set *relevance.Set) (find func(q string) ([]string, error
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
-	_, err = tx.Exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, title, text, tokenize = 'porter unicode61')")
+	_, err = tx.Exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, title, text, tokenize = '" + tokenizer + "')")
 	for i := 0; i < len(set.Documents) && err == nil; i++ {
 		d := &set.Documents[i]
 		_, err = tx.Exec("INSERT INTO docs (id, title, text) VALUES (?, ?, ?)", d.ID, d.Title, d.Text)

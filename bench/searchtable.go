@@ -30,16 +30,16 @@ var (
 	manyLanguages = flag.Bool("languages", false, "search: documents of ten languages, whose stop words are among the made words")
 )
 
-// measureSearchTable measures imports and searches of the built program from outside, and SQLite FTS5 with the same documents
-// and queries in this process. Both have one core.
+// measureSearchTable measures imports and searches of the built program from outside, and SQLite FTS5, by words and
+// by trigrams, with the same documents and queries in this process. All have one core.
 func measureSearchTable(c contest, dir string, builds []string) error {
-	fmt.Printf("\n%-46s %16s %16s   load %s\n", "search, documents of about 430 bytes", "keepsake", "SQLite FTS5", load())
+	fmt.Printf("\n%-46s %16s %16s %16s   load %s\n", "search, documents of about 430 bytes", "keepsake", "SQLite FTS5", "with trigrams", load())
 	for _, size := range []struct{ documents, words int }{{*smallCorpus, 2}, {*largeCorpus, 5}} {
 		if size.documents == 0 {
 			continue
 		}
 		t := &searchTable{corpus: newCorpus(size.documents, size.words), dir: filepath.Join(dir, fmt.Sprint(size.documents))}
-		if err := errors.Join(t.keepsake(builds[0]), t.fts()); err != nil {
+		if err := errors.Join(t.keepsake(builds[0]), t.fts(&t.sides[1], ftsWords), t.fts(&t.sides[2], ftsTrigrams)); err != nil {
 			return err
 		}
 		t.print()
@@ -121,7 +121,7 @@ func nthWord(n uint64) string {
 type searchTable struct {
 	*corpus
 	dir   string
-	sides [2]measuredSearch // Keepsake and FTS5
+	sides [3]measuredSearch // Keepsake, FTS5, and FTS5 with trigrams
 	start time.Duration     // of the program on its full data folder, until a search succeeds
 	built int64             // documents that were indexed again at the start
 }
@@ -244,21 +244,26 @@ func (p *program) restart(ctx context.Context, took *time.Duration, q string) er
 	}
 }
 
-func (t *searchTable) fts() error {
-	path := filepath.Join(t.dir, "fts.db")
+// The tokenizers of FTS5 that are measured. A word that has fewer than three characters finds nothing with trigrams.
+const (
+	ftsWords    = "porter unicode61"
+	ftsTrigrams = "trigram"
+)
+
+func (t *searchTable) fts(m *measuredSearch, tokenizer string) error {
+	path := filepath.Join(t.dir, "fts-"+tokenizer+".db")
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	m := &t.sides[1]
 	generation := cpuTime()
 	if err := t.each(func(int, string, string) error { return nil }); err != nil {
 		return err
 	}
 	generation = cpuTime() - generation
 	before := cpuTime()
-	if err := t.fillFTS(db); err != nil {
+	if err := t.fillFTS(db, tokenizer); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	m.importCPU = cpuTime() - before - generation
@@ -292,8 +297,8 @@ func (t *searchTable) fts() error {
 	return nil
 }
 
-func (t *searchTable) fillFTS(db *sql.DB) error {
-	if _, err := db.Exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, title, text, tokenize = 'porter unicode61')"); err != nil {
+func (t *searchTable) fillFTS(db *sql.DB, tokenizer string) error {
+	if _, err := db.Exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, title, text, tokenize = '" + tokenizer + "')"); err != nil {
 		return err
 	}
 	var tx *sql.Tx
@@ -323,10 +328,12 @@ func (t *searchTable) fillFTS(db *sql.DB) error {
 }
 
 func (t *searchTable) print() {
-	cell := func(text func(m *measuredSearch) string) [2]string {
-		return [2]string{text(&t.sides[0]), text(&t.sides[1])}
+	cell := func(text func(m *measuredSearch) string) [3]string {
+		return [3]string{text(&t.sides[0]), text(&t.sides[1]), text(&t.sides[2])}
 	}
-	line := func(what string, cells [2]string) { fmt.Printf("%-46s %16s %16s\n", what, cells[0], cells[1]) }
+	line := func(what string, cells [3]string) {
+		fmt.Printf("%-46s %16s %16s %16s\n", what, cells[0], cells[1], cells[2])
+	}
 	n := fmt.Sprintf("%d documents: ", t.documents)
 	words := len(strings.Fields(t.queries[0]))
 	line(n+"import, CPU each", cell(func(m *measuredSearch) string {
@@ -338,9 +345,9 @@ func (t *searchTable) print() {
 		return fmt.Sprintf("%.2f / %.2f", ms(0.5), ms(0.99))
 	}))
 	line(n+"data relative to the text", cell(func(m *measuredSearch) string { return fmt.Sprintf("%.2f", float64(m.bytes)/float64(t.bytes)) }))
-	line(n+"resident after queries, MB", [2]string{fmt.Sprint(t.sides[0].resident), "-"})
-	line(n+"start until a search", [2]string{fmt.Sprint(t.start.Round(time.Millisecond)), "-"})
-	line(n+"indexed again at the start", [2]string{fmt.Sprint(t.built), "-"})
+	line(n+"resident after queries, MB", [3]string{fmt.Sprint(t.sides[0].resident), "-", "-"})
+	line(n+"start until a search", [3]string{fmt.Sprint(t.start.Round(time.Millisecond)), "-", "-"})
+	line(n+"indexed again at the start", [3]string{fmt.Sprint(t.built), "-", "-"})
 }
 
 // residentOf returns the resident memory of a process in MB.
