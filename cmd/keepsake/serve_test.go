@@ -49,10 +49,11 @@ func TestFirstStartShowsWorkingCommandsOnce(t *testing.T) {
 			t.Errorf("want one setup link, got %d in:\n%s", n, shown)
 		}
 		lines := curlLines(shown)
-		if len(lines) != 2 {
-			t.Fatalf("want two lines to paste, got %q in:\n%s", lines, shown)
+		wants := []string{`"id":"hello"`, `"total":1`, `"subjectId":"p-4711"`, `"rank":1`}
+		if len(lines) != len(wants) {
+			t.Fatalf("want %d lines to paste, got %q in:\n%s", len(wants), lines, shown)
 		}
-		for i, want := range []string{`"id":"hello"`, `"total":1`} {
+		for i, want := range wants {
 			if got := curl(t, lines[i]); !strings.Contains(got, want) {
 				t.Errorf("%v: %s", lines[i], got)
 			}

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxTogether   = 3  // words that are written together
-	longestWord   = 32 // letters of a word that is written apart
+	longestWord   = 64 // letters of a word that is written apart
 	maxSpelled    = 16 // words of a query, and words without a blank, for which there are other spellings
 	leastTogether = 6  // digits of a number that is written together or apart, so that 5/12 is not 512
 )

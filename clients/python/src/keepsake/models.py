@@ -150,7 +150,7 @@ class AuditEntry(Answer):  # AuditEntryView
     count: int
     """The number of times the action happened since at, or the number of memories it concerns."""
     details: dict[str, int | str | float | bool]
-    """The values that were set. The value changed stands for a value that the log does not contain."""
+    """The values that were set. The value changed stands for a value that the log does not contain. A limit that was changed is also there as it was before, such as quota.daily.before; none means no limit of its own."""
     id: str
     """The ID of the entry, which begins with aud_."""
     link: AuditLink | None
