@@ -93,7 +93,7 @@ func curlLines(text string) [][]string {
 // curl does what curl does with these words.
 func curl(t *testing.T, words []string) string {
 	t.Helper()
-	method, url, body := http.MethodGet, "", ""
+	var method, url, body string
 	header := http.Header{}
 	for i := 1; i < len(words); i++ {
 		switch words[i] {
@@ -110,6 +110,9 @@ func curl(t *testing.T, words []string) string {
 		default:
 			url = words[i]
 		}
+	}
+	if method == "" && body != "" {
+		method = http.MethodPost
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
