@@ -62,6 +62,9 @@ func DeclareNext(r *endpoint.Registry, documents *document.Service) {
 		if d.URL != "" {
 			out.Body.URL = &d.URL
 		}
+		if d.Language != "" {
+			out.Body.Language = &d.Language
+		}
 		return out, nil
 	})
 	endpoint.Add(r, endpoint.Operation{
@@ -95,6 +98,7 @@ type nextDocumentView struct {
 	URL        *string       `json:"url"`
 	Tags       []string      `json:"tags"`
 	Metadata   wire.Metadata `json:"metadata"`
+	Language   *string       `json:"language"`
 	CreatedAt  wire.Time     `json:"createdAt"`
 	UpdatedAt  wire.Time     `json:"updatedAt"`
 	Revision   int64         `json:"revision"`

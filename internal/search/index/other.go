@@ -72,14 +72,14 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 	return count, r.steps(len(w.Others) * len(r.parts))
 }
 
-// mayHave reports whether each word of p is in the dictionaries, or its English stem. It is faster than a count.
+// mayHave reports whether each word of p is in the dictionaries, or one of its stems. It is faster than a count.
 func (r *search) mayHave(p Phrase) bool {
 	if len(r.fields) > 0 {
 		return true // in an entry of metadata
 	}
 	for i := range p {
 		w := &p[i].Word
-		if !r.inDictionary(wordTerm(w.Word)) && (w.Stem == w.Word || !r.inDictionary(stemTerm(text.English, w.Stem))) {
+		if !r.inDictionary(wordTerm(w.Word)) && !slices.ContainsFunc(stemsOf(w.Stem, w.Word, w.Marked, r.languages), func(s stem) bool { return r.inDictionary(s.term) }) {
 			return false
 		}
 	}

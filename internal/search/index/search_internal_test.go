@@ -149,14 +149,13 @@ func (w *walk) word(q *Word) judge {
 	var single []string
 	others := make([]func(*read) (title, text uint32), 0, len(q.Others))
 	if len(q.Others) > 0 {
-		own := count
-		w.ranking.count(own)
+		own := w.ranking.count(count)
 		for _, p := range q.Others {
 			rarest := w.countStem(p[0].Stem, p[0].Word.Word)
 			for i := range p {
 				rarest = min(rarest, w.countStem(p[i].Stem, p[i].Word.Word))
 			}
-			if w.ranking.count(rarest) == 0 {
+			if rarest = w.ranking.count(rarest); rarest == 0 || len(p) > 1 && own > 0 && rarest > max(apartDocs, apartFactor*own) {
 				continue
 			}
 			find := func(d *read) (title, text uint32) { return d.split(d.begins(p)) }
@@ -417,9 +416,12 @@ func drawQuery(r *rand.Rand) *Query {
 			}
 		}
 	}
-	if len(q.Any) > 1 && r.IntN(3) == 0 {
-		if p := phrase(1); len(p) > 1 {
-			q.Glued = append(q.Glued, p)
+	if len(q.Any) > 1 && r.IntN(3) == 0 { // two words of the query
+		first, second := q.Any[0], q.Any[1]
+		if first.Form != Prefix && second.Form != Prefix && first.Stem != "" && second.Stem != "" {
+			q.Glued = append(q.Glued, Phrase{
+				{Word: Word{Stem: first.Stem, Word: first.Word}}, {Word: Word{Stem: second.Stem, Word: second.Word}, Offset: 1},
+			})
 		}
 	}
 	for range max(0, r.IntN(4)-2) {
