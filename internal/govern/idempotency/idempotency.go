@@ -16,7 +16,7 @@ type Answer struct {
 	MaxBytes    *int64
 
 	Claim     [32]byte // keyed hash of credential, method, path and Idempotency-Key
-	Request   [32]byte // keyed hash of the request body
+	Request   [32]byte // keyed hash of the request's body and query
 	Status    int
 	Location  string // header of the first response, empty for none
 	ETag      string

@@ -38,6 +38,7 @@ type Request struct {
 	Workspace  string // the caller's workspace, whose storage the answer uses
 	Method     string
 	Path       string // as sent, without the query
+	Query      string // as sent; a retry has the same
 	Key        string // the client's Idempotency-Key
 }
 
@@ -108,17 +109,17 @@ func CheckKey(key string) error {
 func (s *Service) BodyHash() hash.Hash { return s.keyed("body") }
 
 // Do runs w once for r. The whole request body must have been written to body, a BodyHash. A retry with the same
-// body returns the stored answer, whose Body is nil if it was too large to store. A nil answer means that w ran; an
+// body and query returns the stored answer, whose Body is nil if it was too large to store. A nil answer means that w ran; an
 // error of Run is returned unchanged. The effect and the answer commit together.
 //
-// Problems: `reused` for another body with the same key, idempotency_in_progress while the first request runs.
+// Problems: `reused` for another body or query with the same key, idempotency_in_progress while the first request runs.
 func (s *Service) Do(ctx context.Context, r Request, body hash.Hash, w Work) (*Answer, error) {
 	attempt := s.attempt(r)
 	if err := attempt.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer attempt.end()
-	attempt.sum = [32]byte(body.Sum(nil))
+	attempt.sum = s.requestHash(body, r.Query)
 	if kept, err := attempt.first(ctx); kept != nil || err != nil {
 		return attempt.same(ctx, kept, err)
 	}
@@ -165,7 +166,7 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		if _, err := io.Copy(io.Discard, read); err != nil {
 			return nil, fmt.Errorf("read the repeated body: %w", err)
 		}
-		attempt.sum = [32]byte(digest.Sum(nil))
+		attempt.sum = s.requestHash(digest, r.Query)
 		return attempt.same(ctx, kept, nil)
 	}
 	inside, seals := collecting(ctx)
@@ -177,7 +178,7 @@ func (s *Service) DoStream(ctx context.Context, r Request, body io.Reader, run f
 		}
 		return nil, err
 	}
-	attempt.sum = [32]byte(digest.Sum(nil))
+	attempt.sum = s.requestHash(digest, r.Query)
 	if err == nil && keepable(out.Status) {
 		if err = attempt.keepAlone(ctx, out, seals); isFull(err) {
 			return nil, nil // the effect is committed, and repeating it is harmless
@@ -293,7 +294,7 @@ func (t *attempt) same(ctx context.Context, kept *Answer, err error) (*Answer, e
 		return nil, err
 	}
 	if kept.Request != t.sum {
-		return nil, problem.Validation(HeaderName, problem.Reused, "This Idempotency-Key was used with another body.")
+		return nil, problem.Validation(HeaderName, problem.Reused, "This Idempotency-Key was used with another body or other parameters.")
 	}
 	if kept.SealedBy == "" || (len(kept.Sealed) == 0 && kept.Location != "") {
 		return kept, nil
@@ -365,6 +366,14 @@ func (s *Service) claimOf(r Request) [32]byte {
 		h.Write(size[:])
 		io.WriteString(h, part)
 	}
+	return [32]byte(h.Sum(nil))
+}
+
+// requestHash hashes what must be the same in a retry: the body, and the query of the URL, such as the mapping of an import.
+func (s *Service) requestHash(body hash.Hash, query string) [32]byte {
+	h := s.keyed("request")
+	h.Write(body.Sum(nil))
+	io.WriteString(h, query)
 	return [32]byte(h.Sum(nil))
 }
 

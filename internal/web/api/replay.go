@@ -76,7 +76,8 @@ func (x *admitted) runOnce(key []string) {
 // onceRequest identifies a request that runs once.
 func (x *admitted) onceRequest(r *http.Request, key string) idempotency.Request {
 	return idempotency.Request{
-		Credential: x.ctx.principal.Actor(), Workspace: x.ctx.principal.WorkspaceID, Method: r.Method, Path: r.URL.Path, Key: key,
+		Credential: x.ctx.principal.Actor(), Workspace: x.ctx.principal.WorkspaceID, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
+		Key: key,
 	}
 }
 

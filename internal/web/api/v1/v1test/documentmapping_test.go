@@ -66,6 +66,19 @@ func TestATableIsImported(t *testing.T) {
 	}
 }
 
+func TestAnotherMappingIsNoRetry(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	send := func(query string) *answer {
+		return c.sendTo(t, "?"+query, strings.NewReader("sku,about\nlamp,bright\n"), "Content-Type", mediaCSV, "Idempotency-Key", "mapped-once")
+	}
+	send("id=sku&text=about").is(200)
+	if again := send("id=sku&text=about").is(200); again.header.Get("Idempotent-Replayed") != "true" {
+		t.Error("the same request was not answered as a retry")
+	}
+	send("id=sku&title=about").fails(400, "validation_error", "Idempotency-Key", "reused")
+}
+
 func TestATableMustHaveTheNamedColumns(t *testing.T) {
 	t.Parallel()
 	c := start(t)
