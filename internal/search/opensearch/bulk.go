@@ -1,0 +1,102 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Action stores a document under a version. A stored version that is the same or higher stays.
+type Action struct {
+	ID      string
+	Version int64
+	Body    []byte // a JSON object without line feeds
+}
+
+// bulkTimeout is how long the cluster waits for a shard that is missing, before it says so.
+const bulkTimeout = "2s"
+
+// Bulk stores documents through an alias. It returns nil if every one is stored in this version or a higher one, and else the
+// *Error of the request, or of the first item with the most serious state. Then the others are perhaps stored.
+func (c *Client) Bulk(ctx context.Context, alias string, actions []Action) error {
+	if len(actions) == 0 {
+		return nil
+	}
+	body, err := bulkBody(actions)
+	if err != nil {
+		return err
+	}
+	answer, err := c.Do(ctx, http.MethodPost, "/"+url.PathEscape(alias)+"/_bulk?require_alias=true&timeout="+bulkTimeout, body)
+	if err != nil {
+		return fmt.Errorf("store %d documents: %w", len(actions), err)
+	}
+	if err := bulkError(answer, len(actions)); err != nil {
+		return fmt.Errorf("store %d documents: %w", len(actions), err)
+	}
+	return nil
+}
+
+// bulkBody writes two lines for each action.
+func bulkBody(actions []Action) ([]byte, error) {
+	size := 0
+	for i := range actions {
+		size += len(actions[i].Body) + len(actions[i].ID) + 80
+	}
+	body := make([]byte, 0, size)
+	for i := range actions {
+		id, err := json.Marshal(actions[i].ID)
+		if err != nil {
+			return nil, fmt.Errorf("write the ID of a document: %w", err)
+		}
+		body = append(body, `{"index":{"_id":`...)
+		body = append(body, id...)
+		body = append(body, `,"version":`...)
+		body = strconv.AppendInt(body, actions[i].Version, 10)
+		body = append(body, `,"version_type":"external"}}`...)
+		body = append(body, '\n')
+		body = append(body, actions[i].Body...)
+		body = append(body, '\n')
+	}
+	return body, nil
+}
+
+// bulkError reads the result of every item. The status of the request does not tell: it is 200 also if all of them failed.
+func bulkError(answer []byte, want int) error {
+	var bulk struct {
+		Items []map[string]struct {
+			Status int      `json:"status"`
+			Error  reported `json:"error"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(answer, &bulk); err != nil || len(bulk.Items) != want {
+		return &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
+	}
+	var worst *Error
+	for _, item := range bulk.Items {
+		for _, result := range item {
+			switch status := result.Status; {
+			case status == http.StatusConflict, status >= 200 && status < 300: // stored, in this version or a higher one
+			default:
+				if failed := result.Error.failure(status); worst == nil || seriousness[failed.State] > seriousness[worst.State] {
+					worst = failed
+				}
+			}
+		}
+		if len(item) != 1 {
+			return &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	return worst
+}
+
+// seriousness orders the states of items: what passes by itself comes last.
+var seriousness = map[State]int{
+	Throttled: 1, Unavailable: 2, Full: 3, ReadOnly: 4, Denied: 5, Closed: 6, Missing: 7, Failed: 8, Refused: 9,
+}
