@@ -31,6 +31,22 @@ for folder in tools/mcp tools/axe clients/typescript; do
 	fi
 done
 
+# What Maven installs, at the versions of the pom: a node of OpenSearch.
+opensearch=tools/opensearch
+if [ "$1" != quick ] && ! [ $opensearch/lib/installed -nt $opensearch/pom.xml ]; then
+	if command -v java >/dev/null && command -v mvn >/dev/null; then
+		echo "installing $opensearch"
+		rm -rf $opensearch/lib
+		if mvn -B -q -f $opensearch/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=lib >/dev/null; then
+			touch $opensearch/lib/installed
+		else
+			absent "$opensearch (Maven's repository)"
+		fi
+	else
+		absent "$opensearch (Java 17 and Maven)"
+	fi
+fi
+
 missing() {
 	# Servers are often installed outside of PATH.
 	bins=$(echo /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin | tr ' ' ':')

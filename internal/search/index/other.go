@@ -22,6 +22,9 @@ type apart struct {
 	parts [][]occurred // by the number of the part
 	docs  []occurred   // of the part that is searched
 	at    int          // index in docs
+
+	phrases phrases
+	scorer  *scorer
 }
 
 // occurred tells how often words next to each other occur in the title and in the text of a document.
@@ -74,8 +77,8 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 
 // mayHave reports whether each word of p is in the dictionaries, or one of its stems. It is faster than a count.
 func (r *search) mayHave(p Phrase) bool {
-	if len(r.fields) > 0 {
-		return true // in an entry of metadata
+	if len(r.fields) > 0 || r.away != nil {
+		return true // in an entry of metadata, or elsewhere
 	}
 	for i := range p {
 		w := &p[i].Word
@@ -122,7 +125,10 @@ func (r *search) newGlued(p Phrase) (*word, error) {
 
 // apart finds the documents of the scope with a phrase, and counts them.
 func (r *search) apart(all phrases) (a *apart, docs int64, err error) {
-	a = &apart{parts: make([][]occurred, len(r.parts))}
+	a = &apart{parts: make([][]occurred, len(r.parts)), phrases: all}
+	if r.away != nil {
+		return a, r.away.Count(r.q.Scope, &Condition{Phrases: all.terms()}), nil
+	}
 	for i := range r.parts {
 		p := &r.parts[i]
 		all.open(p)
@@ -148,6 +154,7 @@ func (r *search) apart(all phrases) (a *apart, docs int64, err error) {
 
 // weigh computes the scores.
 func (a *apart) weigh(r *search, s *scorer) {
+	a.scorer = s
 	for i, docs := range a.parts {
 		lengths := r.parts[i].lengths
 		for j := range docs {

@@ -123,6 +123,9 @@ func hasHash(list []byte, hash [2]byte) bool {
 // of the word are not among them.
 func (r *search) alike(of []uint32, w *Word) (list []sharing, err error) {
 	least := (len(of) + 1) / 2
+	if r.away != nil {
+		list = alikeElsewhere(r.away, of, least)
+	}
 	numbers := map[string]int{}
 	more := make([]bool, len(r.parts))
 	for i := range r.parts {
@@ -183,6 +186,9 @@ func (r *search) isForm(word string, w *Word) bool {
 
 // countParts returns how many documents of the scope have the word.
 func (r *search) countParts(p *sharing) (docs int64, err error) {
+	if r.away != nil {
+		return r.frequency(wordTerm(p.word))
+	}
 	for i := range r.parts {
 		if p.entries[i].count == 0 {
 			continue

@@ -2,6 +2,9 @@ package index
 
 // openScope sets the scope of every part.
 func (r *search) openScope() error {
+	if r.away != nil {
+		return nil
+	}
 	r.parts = make([]searchedPart, len(r.snapshot.parts))
 	for i := range r.parts {
 		p := &r.parts[i]
@@ -27,6 +30,9 @@ func (r *search) openScope() error {
 
 // statistics returns the current statistics of the scope.
 func (r *search) statistics() Statistics {
+	if r.away != nil {
+		return r.away.Statistics(r.q.Scope)
+	}
 	s := Statistics{Docs: r.snapshot.docs, Titles: r.snapshot.titles, Texts: r.snapshot.texts, Languages: r.snapshot.Languages()}
 	whole := true
 	for i := range r.parts {

@@ -27,12 +27,19 @@ func (s *Snapshot) Search(q *Query, step Step) (found *Found, err error) {
 			return nil, err
 		}
 	}
-	found = &Found{Hits: hits.page(), Total: hits.total, Statistics: run.ranking.statistics, Facets: run.counts}
-	for _, w := range run.groups[0].any[:len(q.Any)] {
+	found = run.found()
+	found.Hits, found.Total, found.Facets = hits.page(), hits.total, run.counts
+	return found, nil
+}
+
+// found returns what is known before documents are read.
+func (r *search) found() *Found {
+	found := &Found{Statistics: r.ranking.statistics}
+	for _, w := range r.groups[0].any[:len(r.q.Any)] {
 		found.Weights, found.Others = append(found.Weights, w.weight), append(found.Others, w.used)
 		found.Parts = append(found.Parts, w.foundParts())
 	}
-	return found, nil
+	return found
 }
 
 // recoverCorrupt turns a panic about an index out of range, which only a corrupt segment causes, into an error.
@@ -49,6 +56,7 @@ func recoverCorrupt(err *error) {
 // search is the state of a search.
 type search struct {
 	snapshot *Snapshot
+	away     Elsewhere // instead of snapshot; nil: the documents are here
 	q        *Query
 	step     Step
 	cost     int // steps since the last call of step
@@ -174,6 +182,9 @@ func (r *search) steps(n int) error {
 
 // frequency returns how many documents of the scope have a term.
 func (r *search) frequency(term string) (int64, error) {
+	if r.away != nil {
+		return r.away.Count(r.q.Scope, &Condition{Any: []Range{Only(term)}}), nil
+	}
 	sum := int64(0)
 	for i := range r.parts {
 		p := &r.parts[i]
@@ -268,14 +279,14 @@ func (r *search) searchRest(p *searchedPart, mask bitmap, hits *collector) error
 	var err error
 	mask.each(func(doc uint32) {
 		if err == nil {
-			r.found(p, doc, 0, hits)
+			r.offer(p, doc, 0, hits)
 			err = r.steps(1)
 		}
 	})
 	return err
 }
 
-func (r *search) found(p *searchedPart, doc uint32, score int32, hits *collector) {
+func (r *search) offer(p *searchedPart, doc uint32, score int32, hits *collector) {
 	if p.matches != nil {
 		p.matches.add(doc)
 	}
@@ -307,7 +318,7 @@ func (r *search) searchAll(p *searchedPart, mask bitmap, hits *collector) error 
 			return err
 		}
 		if ok {
-			r.found(p, doc, score, hits)
+			r.offer(p, doc, score, hits)
 		}
 	}
 }

@@ -19,8 +19,9 @@ type word struct {
 	weight    float64
 	highest   float64 // weight of a stem; it does not depend on which of them documents have
 
-	flats    []bitmap // documents with another form, by part; nil: no form is asked for
-	inFields bool     // there are lists of searched entries of metadata
+	flats    []bitmap   // documents with another form, by part; nil: no form is asked for
+	asked    *Condition // selects them elsewhere
+	inFields bool       // there are lists of searched entries of metadata
 
 	others     bool     // there are other spellings
 	used       []int    // their numbers
@@ -193,6 +194,13 @@ func (w *word) formsOf(term string) []Range {
 
 // countForms returns how many documents of the scope have a word as it stands.
 func (w *word) countForms() (int64, error) {
+	if w.run.away != nil {
+		w.flats, w.asked = []bitmap{}, &Condition{Any: w.forms()}
+		if w.Marked != "" && w.run.languages.Has(text.Vietnamese) {
+			w.asked.Marked = w.formsOf(stemTerm(text.Vietnamese, w.Marked))
+		}
+		return w.run.away.Count(w.run.q.Scope, w.asked), nil
+	}
 	n := int64(0)
 	for i := range w.run.parts {
 		p := &w.run.parts[i]
