@@ -57,7 +57,7 @@ type PlannedGroup struct {
 	Not []PlannedClause
 }
 
-// Scale is what the score of a word depends on, besides its frequencies in a title and in a text and the lengths of both. A frequency
+// Scale is what the score of a word depends on, in addition to its frequencies in a title and in a text and the lengths of both. A frequency
 // is multiplied with its weight and divided by Fixed + Share · length / average. Of the sum f, f · (K1+1) / (K1+f) · the weight of the
 // word is the score, which Unit multiplies, rounded.
 type Scale struct {

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Layout is the version of the two indexes of a workspace. An index with another one is made anew.
+// Layout is the version of the two indexes of a workspace. An index with another one is made again.
 const Layout = 1
 
 // The fields of a document. A document without fieldUpdated is none that can be found, such as one that says only that another is gone.
