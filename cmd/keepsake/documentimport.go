@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"keepsake/client"
-	"keepsake/internal/search/mapping"
-	"keepsake/internal/search/source"
 	"keepsake/internal/search/textfile"
+	"keepsake/internal/web/rowimport"
 )
 
 // importJob is what `documents import` is asked to do.
@@ -221,19 +219,22 @@ func (j *importJob) importFile(ctx context.Context, name string) (*client.Docume
 	}
 	defer in.Close()
 	counted := &countingReader{in: in}
-	rows, err := source.Open(counted, j.comma())
+	file, err := rowimport.Open(counted, j.comma())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	o, m, isPlain, err := j.guess(rows)
+	guess, err := file.Guess(j.options)
+	if err == nil && guess.Lacking {
+		err = fmt.Errorf("name the value that is the title or the text with --title or --text; the first rows have %s", namesOf(file))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if !isPlain && !j.asJSON {
-		fmt.Fprintf(j.st.out, "%s: %s\n", plain(name), mappingText(o))
+	if !guess.Plain && !j.asJSON {
+		fmt.Fprintf(j.st.out, "%s: %s\n", plain(name), rowimport.Command(guess.Options, plain))
 	}
 	if j.dryRun {
-		return nil, j.show(rows, &m)
+		return nil, j.show(file, &guess)
 	}
 	progress, done := j.st.importBar(size, !j.asJSON && j.st.errTTY)
 	defer done()
@@ -242,37 +243,34 @@ func (j *importJob) importFile(ctx context.Context, name string) (*client.Docume
 			progress(counted.n)
 		}
 	}
-	outcome, err := j.client.ImportRows(ctx, &rowsOf{rows: rows, header: headerOf(rows), id: cmp.Or(o.ID, "id"), seen: map[[16]byte]struct{}{}}, o, report)
+	outcome, err := file.Import(ctx, j.client, &guess, report)
 	if errors.Is(err, client.ErrTooManyRows) {
 		return nil, fmt.Errorf("%w, which is what --replace can take; import the file without it", err)
 	}
 	return outcome, err
 }
 
-// show prints the first three documents of rows.
-func (j *importJob) show(rows *source.Reader, m *mapping.Mapping) error {
-	var documents []client.NewDocument
-	for n := 0; n < 3; n++ {
-		row, err := rows.Next()
-		if err == io.EOF {
+// namesOf lists the names of the values of the first rows.
+func namesOf(file *rowimport.File) string {
+	var names []string
+	for _, name := range file.Names() {
+		if len(names) == 20 {
+			names = append(names, "…")
 			break
 		}
-		if err != nil {
-			return err
-		}
-		if row.Err != nil {
-			fmt.Fprintf(j.st.err, "line %d: %s\n", row.Line, row.Err.Message)
-			continue
-		}
-		d, err := m.Document(&row.Row, rows.Columns != nil)
-		if err != nil {
-			fmt.Fprintf(j.st.err, "line %d: %s\n", row.Line, plain(err.Error()))
-			continue
-		}
-		documents = append(documents, client.NewDocument{
-			ID: d.ID, Collection: cmp.Or(d.Fields.Collection, j.options.Into), Title: d.Fields.Title, Text: d.Fields.Text, URL: d.Fields.URL,
-			Tags: d.Fields.Tags, Metadata: d.Fields.Metadata,
-		})
+		names = append(names, plain(name))
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// show prints the first three documents of a file.
+func (j *importJob) show(file *rowimport.File, guess *rowimport.Guess) error {
+	documents, refused, _ := file.Preview(guess, 3)
+	for _, r := range refused[:min(len(refused), shownErrors)] {
+		fmt.Fprintf(j.st.err, "line %d: %s\n", r.Line, plain(r.Message))
 	}
 	return j.showDocuments(documents)
 }
@@ -304,59 +302,6 @@ func shortText(text string) string {
 	return string(line)
 }
 
-// rowsOf are the rows of a source as the client sends them. The server sees which rows of a request are equal; rowsOf sees it for all
-// of a file.
-type rowsOf struct {
-	rows   *source.Reader
-	header []byte
-	id     string                // the name of the value that is the ID
-	seen   map[[16]byte]struct{} // hashes of rows without one
-}
-
-// maxSeen bounds the memory for hashes, to about 100 MB.
-const maxSeen = 2_000_000
-
-// repeats reports whether an equal row without an ID was read before.
-func (r *rowsOf) repeats(row *source.Row) bool {
-	if slices.Contains(mapping.Names(&row.Row), r.id) {
-		return false
-	}
-	sum := sha256.Sum256(row.Text)
-	key := [16]byte(sum[:16])
-	if _, there := r.seen[key]; there {
-		return true
-	}
-	if len(r.seen) < maxSeen {
-		r.seen[key] = struct{}{}
-	}
-	return false
-}
-
-func headerOf(rows *source.Reader) []byte {
-	if rows.Columns == nil {
-		return nil
-	}
-	return source.AppendCSV(nil, rows.Columns)
-}
-
-func (r *rowsOf) Header() []byte { return r.header }
-
-func (r *rowsOf) Next() ([]byte, int64, error) {
-	row, err := r.rows.Next()
-	if err != nil {
-		return nil, row.Line, err
-	}
-	if p := row.Err; p != nil {
-		return nil, row.Line, &client.RefusedRow{ImportError: client.ImportError{
-			Line: row.Line, Field: p.Details.Field, Issue: string(p.Details.Issue), Message: p.Message,
-		}}
-	}
-	if r.repeats(&row) {
-		return nil, row.Line, &client.RefusedRow{Repeated: true}
-	}
-	return row.Text, row.Line, nil
-}
-
 // countingReader counts what is read.
 type countingReader struct {
 	in io.Reader
@@ -379,41 +324,10 @@ func (j *importJob) report(i *client.DocumentImport) error {
 		deleted = fmt.Sprintf(", %d deleted", i.Deleted)
 	}
 	fmt.Fprintf(j.st.out, "%d lines: %d created, %d replaced%s, %d refused\n", i.Received, i.Created, i.Replaced, deleted, i.Failed)
-	refused, kept := separated(&i.Import)
+	refused, kept := rowimport.Separated(&i.Import)
 	printRefusals(j.st.out, refused)
 	for _, issue := range kept[:min(len(kept), shownErrors)] {
-		fmt.Fprintln(j.st.out, "  "+keptText(issue))
+		fmt.Fprintln(j.st.out, "  "+plain(rowimport.KeptText(issue)))
 	}
 	return nil
-}
-
-// separated separates what was refused from issues of rows that were stored.
-func separated(i *client.Import) (refused *client.Import, kept []client.ImportIssue) {
-	only := *i
-	only.Issues = nil
-	for _, issue := range i.Issues {
-		listed := slices.ContainsFunc(i.Errors, func(e client.ImportError) bool { return e.Field == issue.Field && e.Issue == issue.Issue })
-		if keptText(issue) != "" && !listed {
-			kept = append(kept, issue)
-		} else {
-			only.Issues = append(only.Issues, issue)
-		}
-	}
-	return &only, kept
-}
-
-// keptText describes an issue of rows that were stored; "" for another one.
-func keptText(i client.ImportIssue) string {
-	switch {
-	case i.Field == "body" && i.Issue == "duplicate":
-		return counted(i.Count, "line") + " equal to one before: stored once (duplicate)"
-	case i.Issue == "too_long" && i.Field == "metadata":
-		return counted(i.Count, "value") + " left out, because a document has at most 32 of them (metadata: too_long)"
-	case i.Issue == "too_long" && strings.HasPrefix(i.Field, "metadata."):
-		return fmt.Sprintf("%s cut or left out (%s: too_long)", counted(i.Count, "value"), plain(i.Field))
-	case i.Issue == "unknown" && slices.Contains([]string{"id", "title", "text", "tags", "url", "collection"}, i.Field):
-		return fmt.Sprintf("%s without a value that is named for %s (unknown)", counted(i.Count, "line"), i.Field)
-	default:
-		return ""
-	}
 }

@@ -197,13 +197,19 @@ func (s *Service) accept(workspaceID string, line *Line, o ImportOptions, before
 	if line.Fields.Collection == "" {
 		line.Fields.Collection = cmp.Or(o.Into, DefaultCollection)
 	}
-	switch {
-	case line.ID == "":
+	if line.ID == "" {
 		line.ID, line.repeats = rowID(s.o.RowKey, workspaceID, line.Fields.Collection, line.Content), before
-	case !ValidID(line.ID):
+	}
+	return CheckRow(line.ID, &line.Fields)
+}
+
+// CheckRow validates a row of an import. Its ID is empty if it is to follow from the content. The error is a 400 *problem.Problem that
+// names the field.
+func CheckRow(id string, f *Fields) error {
+	if id != "" && !ValidID(id) {
 		return errBadID
 	}
-	return line.Fields.check()
+	return f.check()
 }
 
 // storeChunk stores the valid lines of a chunk in one transaction.

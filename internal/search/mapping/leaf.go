@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"strings"
 
 	"keepsake/internal/base/wire"
@@ -72,4 +73,24 @@ func Names(row *wire.Row) []string {
 		names = append(names, l.name)
 	}
 	return names
+}
+
+// Text returns the value with a name as people read it; "" if the row has none.
+func Text(row *wire.Row, name string) string {
+	leaves := leavesOf(row)
+	i, _ := named(leaves, name)
+	if i < 0 {
+		return ""
+	}
+	switch value := leaves[i].value.(type) {
+	case nil:
+		return ""
+	case wire.List:
+		if value.Nested {
+			return value.Text
+		}
+		return strings.Join(textsOf(value), ", ")
+	default:
+		return fmt.Sprint(value)
+	}
 }

@@ -38,6 +38,7 @@ type Reader struct {
 
 	next   func() (Row, error)
 	sample []Row // were read by Sample
+	ended  bool  // there are no others
 }
 
 // Open returns a Reader. comma parts the cells of a table; 0 means that the first line tells.
@@ -124,22 +125,41 @@ func commaOf(text []byte) byte {
 
 // Sample reads the first rows, at most n and about a megabyte. Next returns them again.
 func (r *Reader) Sample(n int) ([]Row, error) {
-	size := 0
-	for len(r.sample) < n && size < 1<<20 {
+	if err := r.read(n); err != nil {
+		return nil, err
+	}
+	return r.sample, nil
+}
+
+// Head is Sample for a file that was cut off somewhere. It leaves out the row at which it was.
+func (r *Reader) Head(n int) []Row {
+	if err := r.read(n); (err != nil || r.ended) && len(r.sample) > 0 {
+		r.sample = r.sample[:len(r.sample)-1]
+	}
+	r.ended = false
+	return r.sample
+}
+
+// Ended reports whether the rows that Sample has returned are all.
+func (r *Reader) Ended() bool { return r.ended }
+
+// read reads the rows of Sample.
+func (r *Reader) read(n int) error {
+	for size := 0; len(r.sample) < n && size < 1<<20; {
 		row, err := r.next()
 		if err == io.EOF {
 			end := err
-			r.next = func() (Row, error) { return Row{}, end }
-			break
+			r.next, r.ended = func() (Row, error) { return Row{}, end }, true
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		row.Text = bytes.Clone(row.Text)
 		size += len(row.Text)
 		r.sample = append(r.sample, row)
 	}
-	return r.sample, nil
+	return nil
 }
 
 // Next returns the next row, whose Text is valid until the next call. At the end, the error is io.EOF.

@@ -17,6 +17,7 @@ import (
 // call is a request that a page has sent to the API, as a person can send it with curl.
 type call struct {
 	Method, Target, Body string
+	Media                string // of a file
 }
 
 // api returns a client that calls the API for the visitor. A call is sent once: the visitor decides what is repeated.
@@ -82,7 +83,7 @@ func (v *visit) note(r *http.Request) {
 	switch {
 	case r.Body == nil || r.Body == http.NoBody || r.GetBody == nil:
 	case r.Header.Get("Content-Type") != "application/json":
-		sent.Body = fileBody
+		sent.Body, sent.Media = fileBody, r.Header.Get("Content-Type")
 	default:
 		if body, err := r.GetBody(); err == nil {
 			text, _ := io.ReadAll(body)
@@ -142,7 +143,7 @@ func (c call) curl(base string) string {
 	}
 	b.WriteString(` -H "X-API-Key: $KEEPSAKE_KEY"`)
 	if c.Body == fileBody {
-		b.WriteString(` -H "Content-Type: application/x-ndjson" --data-binary ` + fileBody)
+		b.WriteString(` -H "Content-Type: ` + c.Media + `" --data-binary ` + fileBody)
 	} else if c.Body != "" {
 		b.WriteString(` -H "Content-Type: application/json" -d ` + quote(c.Body))
 	}

@@ -96,6 +96,7 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/documents", searchDocuments)
 	add("GET", "/console/documents/import", importForm)
 	add("POST", "/console/documents/import", importDocuments)
+	add("POST", "/console/documents/import/preview", previewImport)
 	add("GET", "/console/documents/{id}", showDocument)
 	add("GET", newDocumentPath, newDocumentForm)
 	add("POST", newDocumentPath, createDocument)

@@ -41,10 +41,10 @@ func TestCommandsAreQuoted(t *testing.T) {
 		call call
 		want string
 	}{
-		{call{"GET", "/api/v1/health", ""}, `curl -H "X-API-Key: $KEEPSAKE_KEY" http://h/api/v1/health`},
-		{call{"GET", "/api/v1/x?a=b&c='d'", ""}, `curl -H "X-API-Key: $KEEPSAKE_KEY" 'http://h/api/v1/x?a=b&c='\''d'\'''`},
+		{call{Method: "GET", Target: "/api/v1/health"}, `curl -H "X-API-Key: $KEEPSAKE_KEY" http://h/api/v1/health`},
+		{call{Method: "GET", Target: "/api/v1/x?a=b&c='d'"}, `curl -H "X-API-Key: $KEEPSAKE_KEY" 'http://h/api/v1/x?a=b&c='\''d'\'''`},
 		{
-			call{"POST", "/api/v1/x", `{"a":"it's $HOME"}`},
+			call{Method: "POST", Target: "/api/v1/x", Body: `{"a":"it's $HOME"}`},
 			`curl -X POST -H "X-API-Key: $KEEPSAKE_KEY" -H "Content-Type: application/json" -d '{"a":"it'\''s $HOME"}' http://h/api/v1/x`,
 		},
 	} {

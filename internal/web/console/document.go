@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,68 +96,6 @@ func deleteDocument(v *visit) response {
 }
 
 func documentPath(id string) string { return "/console/documents/" + url.PathEscape(id) }
-
-// importData is what the import shows.
-type importData struct {
-	Result  *client.DocumentImport // nil before an import
-	Message string
-}
-
-func importForm(*visit) response { return show(importPage(importData{})) }
-
-// importDocuments imports an uploaded file while it arrives. The file can have any length: the client sends it to the API in
-// parts.
-func importDocuments(v *visit) response {
-	v.Stream()
-	file, err := uploaded(v)
-	if err != nil {
-		return v.imported(http.StatusBadRequest, importData{Message: "Choose a file."})
-	}
-	result, err := v.api().ImportDocuments(v.Context(), file, nil)
-	if err == nil {
-		return v.imported(http.StatusOK, importData{Result: result})
-	}
-	_, _ = io.Copy(io.Discard, file) // browsers show a response only after they have sent the file
-	if errors.Is(err, client.ErrLineTooLong) {
-		return v.imported(http.StatusBadRequest, importData{Result: result, Message: "A line is longer than any document. Is this a file with one JSON object per line, or an array of objects?"})
-	}
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok || e.Status == http.StatusForbidden {
-		return v.fail(err)
-	}
-	resp := v.imported(e.Status, importData{Result: result, Message: v.reason(e) + " " + stoppedText})
-	resp.header = retryHeader(e)
-	return resp
-}
-
-// stoppedText says what an import that was stopped has done.
-const stoppedText = "What is listed below was imported before. You can import the whole file again: documents with an ID are replaced, not stored twice."
-
-// imported shows the result of an import.
-func (v *visit) imported(status int, data importData) response {
-	if v.isFragment() {
-		return response{status: status, page: importResult(data)}
-	}
-	return response{status: status, page: importPage(data)}
-}
-
-// uploaded returns the file of a form.
-func uploaded(v *visit) (io.Reader, error) {
-	v.Body = watchedBody{v.Body, v}
-	parts, err := v.MultipartReader()
-	if err != nil {
-		return nil, err
-	}
-	for {
-		part, err := parts.NextPart()
-		if err != nil {
-			return nil, err
-		}
-		if part.FormName() == "file" && part.FileName() != "" {
-			return part, nil
-		}
-	}
-}
 
 // piece is a part of a text, which matches a search or not.
 type piece struct {

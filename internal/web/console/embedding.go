@@ -41,7 +41,7 @@ func (s embeddingSwitch) curl(base string) string {
 	if s.Workspace.Embeddings {
 		body = `{"embeddings":false}`
 	}
-	return call{"PATCH", "/api/v1/admin/workspaces/" + s.Workspace.ID, body}.curl(base)
+	return call{Method: "PATCH", Target: "/api/v1/admin/workspaces/" + s.Workspace.ID, Body: body}.curl(base)
 }
 
 func embeddingsForm(v *visit) response {

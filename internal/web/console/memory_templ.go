@@ -83,7 +83,7 @@ func subjectsPage(data subjectsData) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = command(call{"POST", "/api/v1/memories", `{"subjectId":"p-4711","text":"Prefers tea to coffee."}`}.curl(visitOf(ctx).BaseURL())).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = command(call{Method: "POST", Target: "/api/v1/memories", Body: `{"subjectId":"p-4711","text":"Prefers tea to coffee."}`}.curl(visitOf(ctx).BaseURL())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

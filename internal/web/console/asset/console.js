@@ -209,7 +209,8 @@
 		const submitter = event.submitter;
 		if (!await look()) return;
 		if (form.dataset.upload) {
-			upload(form);
+			if (submitter && "look" in submitter.dataset) preview(form, false);
+			else upload(form);
 			return;
 		}
 		ready.add(form);
@@ -235,6 +236,55 @@
 
 	// The switch of the menu looks like a button, so Enter works as on a button.
 	document.getElementById("menu")?.addEventListener("keydown", (event) => { if (event.key === "Enter") event.target.click(); });
+
+	// A file that was chosen is looked at, and again when the form says something else about it.
+	for (const form of document.querySelectorAll("form[data-preview]")) {
+		form.addEventListener("change", (event) => {
+			const input = event.target;
+			if (input.type === "file") document.getElementById("imported").replaceChildren();
+			if (input.type === "file") for (const e of form.querySelectorAll("[name=delimiter], [name=delimited]")) e.value = "";
+			if (document.getElementById("mapping")) preview(form, input.type === "file" || input.name === "delimiter");
+		});
+	}
+
+	// preview sends the beginning of a file, and shows what its rows become. whole is whether the form about it is replaced, too.
+	const headSize = 2 << 20;
+	let sent = new AbortController();
+	async function preview(form, whole) {
+		const mapping = document.getElementById("mapping"), file = form.elements.file.files[0];
+		if (!mapping || !file) return;
+		const data = new FormData(form);
+		data.delete("file");
+		if (whole) for (const name of ["column", "becomes", "delimited"]) data.delete(name);
+		if (file.size > headSize) data.append("head", "true");
+		data.append("file", file.slice(0, headSize), file.name);
+		sent.abort();
+		sent = new AbortController();
+		let response, text;
+		try {
+			response = await fetch(form.dataset.preview, { method: "POST", headers: { "HX-Request": "true" }, body: data, signal: sent.signal });
+			text = await response.text();
+		} catch (error) {
+			if (error.name !== "AbortError") lose();
+			return;
+		}
+		if (response.status === 401) {
+			look();
+			return;
+		}
+		const part = document.createElement("template");
+		part.innerHTML = text;
+		const first = document.getElementById("first"), next = part.content.getElementById("first");
+		if (!whole && first && next) {
+			first.replaceChildren(...next.childNodes);
+			prepare(first);
+			return;
+		}
+		const name = document.activeElement?.name; // the delimiter keeps the focus
+		mapping.replaceChildren(part.content);
+		prepare(mapping);
+		if (name && name !== "file") form.elements[name]?.focus?.();
+	}
 
 	// upload sends the file of a form and shows how far it is. The server imports it while it arrives.
 	function upload(form) {
@@ -277,7 +327,10 @@
 		button.disabled = true;
 		stop.hidden = box.hidden = false;
 		bar.value = 0;
-		request.send(new FormData(form));
+		const data = new FormData(form), file = data.get("file");
+		data.delete("file");
+		data.append("file", file); // the server imports it while it arrives, so it must know the fields before
+		request.send(data);
 	}
 
 	function mebibytes(n) { return (n / 1048576).toFixed(1); }

@@ -150,6 +150,7 @@ func TestAFileIsUploadedWithItsProgress(t *testing.T) {
 	}
 	tab.Do("DOM.querySelector", map[string]any{"nodeId": document.Root.NodeID, "selector": "input[type=file]"}, &input)
 	tab.Do("DOM.setFileInputFiles", map[string]any{"nodeId": input.NodeID, "files": []string{path}}, nil)
+	tab.Await("the page shows the first rows", `document.getElementById("first")?.innerText.includes("radiators and pumps")`)
 	tab.Click("form.form button.primary")
 	tab.Await("the import ends", `document.getElementById("imported").innerText.includes("150")`)
 	var steps []string
