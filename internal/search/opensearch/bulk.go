@@ -13,7 +13,7 @@ import (
 // Action stores a document under a version. A stored version that is the same or higher stays.
 type Action struct {
 	ID      string
-	Version int64
+	Version int64  // 0: only if no document has the ID
 	Body    []byte // a JSON object without line feeds
 }
 
@@ -52,12 +52,15 @@ func bulkBody(actions []Action) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write the ID of a document: %w", err)
 		}
-		body = append(body, `{"index":{"_id":`...)
-		body = append(body, id...)
-		body = append(body, `,"version":`...)
-		body = strconv.AppendInt(body, actions[i].Version, 10)
-		body = append(body, `,"version_type":"external"}}`...)
-		body = append(body, '\n')
+		if actions[i].Version == 0 {
+			body = append(append(body, `{"create":{"_id":`...), id...)
+			body = append(body, "}}\n"...)
+		} else {
+			body = append(append(body, `{"index":{"_id":`...), id...)
+			body = append(body, `,"version":`...)
+			body = strconv.AppendInt(body, actions[i].Version, 10)
+			body = append(body, `,"version_type":"external"}}`+"\n"...)
+		}
 		body = append(body, actions[i].Body...)
 		body = append(body, '\n')
 	}

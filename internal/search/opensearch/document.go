@@ -3,6 +3,7 @@ package opensearch
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,7 +27,7 @@ func (w *Writer) Document(id string, d *index.Document) (body []byte, words []st
 	out.number(fieldLanguage, int64(t.Language))
 	out.number(fieldTitleLen, int64(t.Title))
 	out.number(fieldTextLen, int64(t.Text))
-	var keys, entries []string
+	var keys, entries, entryWords []string
 	seen := map[string]bool{}
 	add := func(word string) {
 		if ofDictionary(word) && !seen[word] {
@@ -39,6 +40,7 @@ func (w *Writer) Document(id string, d *index.Document) (body []byte, words []st
 		case index.FieldTerm:
 			entries = append(entries, latin(key))
 			if word, ok := index.WordOfField(key); ok {
+				entryWords = append(entryWords, word)
 				add(word)
 			}
 		default:
@@ -47,6 +49,7 @@ func (w *Writer) Document(id string, d *index.Document) (body []byte, words []st
 	}
 	out.texts(fieldKeys, keys)
 	out.texts(fieldEntries, entries)
+	out.text(fieldInEntries, strings.Join(entryWords, " "))
 	out.text(fieldStems, stems(t))
 	out.text(fieldWords, strings.Join(t.Words, " "))
 	title, text := places(t.InTitle), places(t.InText)
@@ -63,8 +66,8 @@ func (w *Writer) Document(id string, d *index.Document) (body []byte, words []st
 	return append(out, '}'), words
 }
 
-// Gone returns the body of a document that was deleted.
-func Gone() []byte { return encode(object{fieldGone: true}) }
+// Gone returns the body of a document that was deleted, and is removed some time later.
+func Gone(at time.Time) []byte { return encode(object{fieldGone: at.UnixMilli()}) }
 
 // Word returns the body of a word of the dictionary, of which the word is the ID.
 func Word(word string) []byte {

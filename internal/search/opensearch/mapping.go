@@ -14,15 +14,16 @@ const (
 	fieldLanguage  = "language"
 	fieldTitleLen  = "titleLength" // coded
 	fieldTextLen   = "textLength"
-	fieldKeys      = "keys"    // the terms of its collection, tags and metadata
-	fieldEntries   = "entries" // the terms of words, stems and pairs of searched entries of metadata
-	fieldStems     = "stems"   // each with its packed frequencies, see frequency.go
-	fieldWords     = "words"   // as they stand
-	fieldTitle     = "title"   // stems in their order
+	fieldKeys      = "keys"      // the terms of its collection, tags and metadata
+	fieldEntries   = "entries"   // the terms of words, stems and pairs of searched entries of metadata
+	fieldInEntries = "inEntries" // words of entries that are in the dictionary
+	fieldStems     = "stems"     // each with its packed frequencies, see frequency.go
+	fieldWords     = "words"     // as they stand
+	fieldTitle     = "title"     // stems in their order
 	fieldText      = "text"
 	fieldTitleBoth = "titleBoth" // instead of title and text, in languages in which several stems are at one position
 	fieldTextBoth  = "textBoth"
-	fieldGone      = "gone"
+	fieldGone      = "gone" // when a document was deleted, in milliseconds
 )
 
 // The fields of a word in the dictionary.
@@ -79,12 +80,13 @@ func DocumentsIndex(shards, replicas int) []byte {
 				fieldKeys:      object{"type": "keyword"},
 				fieldEntries:   object{"type": "keyword", "doc_values": false},
 				fieldWords:     object{"type": "text", "analyzer": "blank", "index_options": "docs", "norms": false, "similarity": "boolean"},
+				fieldInEntries: object{"type": "text", "analyzer": "blank", "index_options": "docs", "norms": false},
 				fieldStems:     object{"type": "text", "analyzer": "frequencies", "search_analyzer": "blank", "similarity": "frequency", "index_options": "freqs", "norms": false},
 				fieldTitle:     stems("places"),
 				fieldText:      stems("places"),
 				fieldTitleBoth: stems("stacks"),
 				fieldTextBoth:  stems("stacks"),
-				fieldGone:      object{"type": "boolean"},
+				fieldGone:      object{"type": "long"},
 			},
 		},
 	})

@@ -37,76 +37,109 @@ func OpenSearch(t testing.TB) (url string) {
 }
 
 var openSearch = sync.OnceValues(func() (string, error) {
-	node, err := startOpenSearch()
+	home, remove, err := tempDir()
 	if err != nil {
+		return "", fmt.Errorf("make a folder for OpenSearch: %w", err)
+	}
+	node := &OpenSearchNode{Dir: home}
+	if err := node.start("cluster.routing.allocation.disk.threshold_enabled=false"); err != nil {
+		remove()
 		return "", err
 	}
-	onStop(node.stop)
-	return node.url, nil
+	onStop(func() {
+		node.stop()
+		remove()
+	})
+	return node.URL, nil
 })
 
-// openSearchNode is a node in a process of its own.
-type openSearchNode struct {
-	url  string
-	stop func()
+// OpenSearchNode is a node in a process of its own.
+type OpenSearchNode struct {
+	URL string
+	Dir string // contains its files
+
+	kill, stop func()
 }
 
-func startOpenSearch() (*openSearchNode, error) {
+// StartOpenSearch starts a node for one test.
+func StartOpenSearch(t testing.TB, settings ...string) *OpenSearchNode {
+	t.Helper()
+	testtier.Long(t, "starts OpenSearch")
+	home, remove, err := tempDir()
+	check(t, err)
+	t.Cleanup(remove)
+	node := &OpenSearchNode{Dir: home}
+	check(t, node.start(settings...))
+	t.Cleanup(func() { node.stop() })
+	return node
+}
+
+// Kill ends the node at once.
+func (n *OpenSearchNode) Kill() { n.kill() }
+
+// Start starts the node again after Kill, with the same files and URL.
+func (n *OpenSearchNode) Start(t testing.TB, settings ...string) {
+	t.Helper()
+	port := n.URL[strings.LastIndexByte(n.URL, ':')+1:]
+	check(t, n.start(append(settings, "http.port="+port)...))
+}
+
+func (n *OpenSearchNode) start(settings ...string) error {
 	if runtime.GOOS == "windows" {
-		return nil, installOpenSearch
+		return installOpenSearch
 	}
 	folder, err := openSearchFolder()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return nil, installOpenSearch
+		return installOpenSearch
 	}
-	home, remove, err := tempDir()
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for OpenSearch: %w", err)
-	}
-	cmd := exec.Command(java, "-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(folder, "lib", "*"),
-		filepath.Join(folder, "OpenSearchNode.java"), home, "cluster.routing.allocation.disk.threshold_enabled=false", "cluster.max_shards_per_node=20000")
+	cmd := exec.Command(java, append([]string{
+		"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(folder, "lib", "*"),
+		filepath.Join(folder, "OpenSearchNode.java"), n.Dir, "cluster.max_shards_per_node=20000",
+	}, settings...)...)
 	var log output
-	url := ""
 	ready := log.wait(func(line string) bool {
 		port, ok := strings.CutPrefix(line, "http ")
-		url = "http://127.0.0.1:" + port
+		if ok {
+			n.URL = "http://127.0.0.1:" + port
+		}
 		return ok
 	})
-	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &log, &log
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.Dir, &log, &log
 	input, err := cmd.StdinPipe() // with which the node ends
 	if err != nil {
-		remove()
-		return nil, err
+		return err
 	}
 	wait, err := startAsIs(cmd, syscall.SIGKILL)
 	if err != nil {
-		remove()
-		return nil, fmt.Errorf("start OpenSearch: %w", err)
+		return fmt.Errorf("start OpenSearch: %w", err)
 	}
 	ended := make(chan struct{})
 	go func() {
 		_ = wait() // how it ended is in the log
 		close(ended)
 	}()
-	node := &openSearchNode{stop: func() { stopOpenSearch(cmd, input, ended, remove) }}
+	n.stop = func() { stopOpenSearch(cmd, input, ended) }
+	n.kill = func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	}
 	select {
 	case <-ready:
-		node.url = url
-		return node, nil
+		return nil
 	case <-ended:
 		err = fmt.Errorf("OpenSearch ended while starting:\n%s", &log)
 	case <-time.After(3 * time.Minute):
 		err = fmt.Errorf("OpenSearch does not start:\n%s", &log)
 	}
-	node.stop()
-	return nil, err
+	n.stop()
+	return err
 }
 
-func stopOpenSearch(cmd *exec.Cmd, input io.Closer, ended <-chan struct{}, remove func()) {
+func stopOpenSearch(cmd *exec.Cmd, input io.Closer, ended <-chan struct{}) {
 	_ = input.Close()
 	select {
 	case <-ended:
@@ -114,7 +147,6 @@ func stopOpenSearch(cmd *exec.Cmd, input io.Closer, ended <-chan struct{}, remov
 		_ = cmd.Process.Kill()
 		<-ended
 	}
-	remove()
 }
 
 // openSearchFolder returns the folder tools/opensearch of the repository, if the node's libraries are there.

@@ -1,0 +1,425 @@
+package opensearch
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"keepsake/internal/search"
+)
+
+// Source provides the changes of documents.
+type Source interface {
+	// Changes reads at most limit changes after a number.
+	Changes(ctx context.Context, workspaceID string, after int64, limit int) (*Changes, error)
+	// LastChange returns the number of the last change, or 0.
+	LastChange(ctx context.Context, workspaceID string) (int64, error)
+	// Label says how the documents are now to be indexed. If it changes, all are indexed again.
+	Label(ctx context.Context, workspaceID string) (string, error)
+}
+
+// Changes are consecutive changes of a workspace.
+type Changes = search.Changes
+
+// Claims lets one process at a time follow a workspace. While it cannot tell, several can.
+type Claims interface {
+	Take(ctx context.Context, claim [32]byte) bool
+	Release(claim [32]byte, wait bool)
+}
+
+// FollowerOptions is what a Follower needs.
+type FollowerOptions struct {
+	Client *Client
+	Prefix string // of the names of all indexes
+	Source Source
+	Writer *Writer
+	Claims Claims // nil: there are no other processes
+	Log    *slog.Logger
+	Now    func() time.Time
+	Poll   time.Duration // how often the number of the last change is read; 0: 250 ms
+	// Background runs a piece of work that no client waits for; nil: at once.
+	Background func(ctx context.Context, piece func() error) error
+}
+
+const (
+	pollEvery  = 250 * time.Millisecond
+	claimFor   = 10 * time.Second // after which a claim is taken again, because it can have been lost
+	claimRetry = 2 * time.Second  // between two attempts to get a claim that another process has
+	checkEvery = time.Minute      // how often the indexes of a workspace are compared with what they should be
+	firstPause = 250 * time.Millisecond
+	longPause  = 10 * time.Second
+)
+
+// Follower keeps the indexes of workspaces up to date with their documents. Each workspace is followed independently, so that none
+// waits for another whose index is broken. Everything that it does can be done twice, or by two processes at once.
+type Follower struct {
+	o FollowerOptions
+
+	mu      sync.Mutex
+	ctx     context.Context // of Run; nil before it
+	workers map[string]*worker
+	running sync.WaitGroup
+}
+
+// NewFollower returns a Follower, which follows nothing before Run and Follow.
+func NewFollower(o FollowerOptions) *Follower {
+	if o.Poll == 0 {
+		o.Poll = pollEvery
+	}
+	if o.Background == nil {
+		o.Background = func(_ context.Context, piece func() error) error { return piece() }
+	}
+	return &Follower{o: o, workers: map[string]*worker{}}
+}
+
+// Run follows workspaces until ctx ends. Call it once.
+func (f *Follower) Run(ctx context.Context) error {
+	f.mu.Lock()
+	f.ctx = ctx
+	for _, w := range f.workers {
+		f.start(w)
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	f.running.Wait()
+	return nil
+}
+
+// Follow lets a Follower follow exactly these workspaces. It waits until the others are left alone.
+func (f *Follower) Follow(workspaceIDs []string) {
+	f.mu.Lock()
+	wanted := make(map[string]bool, len(workspaceIDs))
+	for _, id := range workspaceIDs {
+		wanted[id] = true
+		if f.workers[id] == nil {
+			w := newWorker(f.o, id)
+			f.workers[id] = w
+			f.start(w)
+		}
+	}
+	var stopped []*worker
+	for id, w := range f.workers {
+		if !wanted[id] {
+			delete(f.workers, id)
+			stopped = append(stopped, w)
+		}
+	}
+	f.mu.Unlock()
+	for _, w := range stopped {
+		w.stop()
+	}
+}
+
+// start starts a worker. The caller holds f.mu.
+func (f *Follower) start(w *worker) {
+	if f.ctx == nil || w.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	w.cancel = cancel
+	f.running.Go(func() {
+		defer close(w.ended)
+		w.run(ctx)
+	})
+}
+
+// Notify reports that documents of a workspace have changed.
+func (f *Follower) Notify(workspaceID string) {
+	f.mu.Lock()
+	w := f.workers[workspaceID]
+	f.mu.Unlock()
+	if w != nil {
+		w.notify()
+	}
+}
+
+// Progress is how far the index of a workspace is.
+type Progress struct {
+	State    State
+	Since    time.Time // when the state began
+	Here     bool      // this process follows it
+	Serving  bool      // searches can read an index
+	Position int64     // the last change in the index that searches read, or in the one that is filled if there is none
+	Filling  int64     // the last change in an index that is to replace it; -1: there is none
+	Last     int64     // the last change of the workspace
+}
+
+// Progress returns how far the index of each workspace is.
+func (f *Follower) Progress() map[string]Progress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make(map[string]Progress, len(f.workers))
+	for id, w := range f.workers {
+		all[id] = w.report.get()
+	}
+	return all
+}
+
+// worker follows a workspace.
+type worker struct {
+	o     FollowerOptions
+	id    string
+	names names
+	claim [32]byte
+
+	cancel context.CancelFunc // nil: not started
+	ended  chan struct{}
+	wake   chan struct{} // holds one token
+	report report
+
+	// Used by run alone.
+	label             string
+	serving, building *filled
+	check             time.Time // when to look at the indexes again
+	expunge           expunging
+}
+
+func newWorker(o FollowerOptions, workspaceID string) *worker {
+	w := &worker{
+		o: o, id: workspaceID, names: namesOf(o.Prefix, workspaceID), claim: sha256.Sum256([]byte("opensearch " + workspaceID)),
+		ended: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
+	w.report.set(func(p *Progress) { p.State, p.Filling = Healthy, -1 }, o.Now())
+	return w
+}
+
+func (w *worker) notify() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends a worker and waits for it.
+func (w *worker) stop() {
+	if w.cancel != nil {
+		w.cancel()
+		<-w.ended
+	}
+}
+
+// run follows the workspace until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if w.o.Claims != nil && !w.o.Claims.Take(ctx, w.claim) {
+			w.report.set(func(p *Progress) { p.Here = false }, w.o.Now())
+			w.wait(ctx, claimRetry, false)
+			continue
+		}
+		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
+		w.forget() // another process can have changed everything meanwhile
+		w.hold(ctx)
+		if w.o.Claims != nil {
+			w.o.Claims.Release(w.claim, true)
+		}
+	}
+}
+
+// hold follows the workspace for as long as one claim.
+func (w *worker) hold(ctx context.Context) {
+	until := w.o.Now().Add(claimFor)
+	for ctx.Err() == nil && (w.o.Claims == nil || w.o.Now().Before(until)) {
+		more, err := w.step(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.record(err)
+		switch {
+		case err != nil:
+			w.wait(ctx, w.pause(), false)
+		case !more:
+			w.wait(ctx, w.o.Poll, true)
+		}
+	}
+}
+
+// record records the result of a step. A state is logged when it begins and ends.
+func (w *worker) record(err error) {
+	state := StateOf(err)
+	before := w.report.get().State
+	w.report.set(func(p *Progress) { p.State = state }, w.o.Now())
+	switch {
+	case state == before:
+	case err == nil:
+		w.o.Log.Info("the index of a workspace in OpenSearch is followed again", "workspace", w.id)
+	default:
+		w.o.Log.Warn("following a workspace in OpenSearch failed; retrying", "workspace", w.id, "state", string(state), "error", err)
+	}
+}
+
+// pause returns how long to wait after a failure: as long as it lasts, up to a limit.
+func (w *worker) pause() time.Duration {
+	return min(longPause, max(firstPause, w.o.Now().Sub(w.report.get().Since)))
+}
+
+// wait waits for a time, and less if wakes is set and documents change.
+func (w *worker) wait(ctx context.Context, long time.Duration, wakes bool) {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	var wake chan struct{}
+	if wakes {
+		wake = w.wake
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake:
+	}
+}
+
+// forget makes the next step look at everything again.
+func (w *worker) forget() { w.check, w.serving, w.building = time.Time{}, nil, nil }
+
+// step does the next part of what is to do. more means that there is more.
+func (w *worker) step(ctx context.Context) (more bool, err error) {
+	defer func() {
+		switch StateOf(err) {
+		case Missing, Refused, Conflicting:
+			w.forget() // the indexes are not what they were
+		}
+	}()
+	if !w.o.Now().Before(w.check) {
+		if err := w.look(ctx); err != nil {
+			return false, err
+		}
+		w.check = w.o.Now().Add(checkEvery)
+	}
+	last, err := w.o.Source.LastChange(ctx, w.id)
+	if err != nil {
+		return false, fmt.Errorf("read the number of the last change: %w", err)
+	}
+	var failed error
+	for _, f := range []*filled{w.serving, w.building} {
+		if f == nil {
+			continue
+		}
+		again, err := w.advance(ctx, f, last)
+		more = more || again
+		switch {
+		case errors.Is(err, errAhead):
+			return true, w.startAnew(ctx, f)
+		case err != nil && (f == w.building || w.building == nil):
+			return false, err
+		case err != nil:
+			failed = err // perhaps the reason for which it is replaced, so the other goes on
+		}
+	}
+	w.show(last)
+	if failed != nil && !more {
+		return false, failed
+	}
+	if w.building != nil && w.building.position >= last {
+		return true, w.replace(ctx)
+	}
+	if w.serving != nil {
+		return more, w.expunge.run(ctx, w.o.Client, w.serving, w.o.Now())
+	}
+	return more, nil
+}
+
+// show reports how far the indexes are.
+func (w *worker) show(last int64) {
+	w.report.set(func(p *Progress) {
+		p.Last, p.Filling, p.Serving = last, -1, w.serving != nil
+		if w.serving != nil {
+			p.Position = w.serving.position
+		}
+		if w.building != nil {
+			p.Filling = w.building.position
+			if w.serving == nil {
+				p.Position = w.building.position
+			}
+		}
+	}, w.o.Now())
+}
+
+// look looks at the indexes of the workspace, and creates or deletes some.
+func (w *worker) look(ctx context.Context) error {
+	label, err := w.o.Source.Label(ctx, w.id)
+	if err != nil {
+		return fmt.Errorf("read how documents are indexed: %w", err)
+	}
+	list, err := w.o.Client.generations(ctx, w.names)
+	if err != nil {
+		return err
+	}
+	a := arrange(list, label)
+	for _, g := range a.drop {
+		if err := w.o.Client.drop(ctx, g); err != nil {
+			return err
+		}
+	}
+	if a.serving != nil && a.serving.meta.Label != label {
+		if err := w.o.Client.markOutdated(ctx, a.serving); err != nil {
+			return err
+		}
+	}
+	if a.create > 0 {
+		if a.building, err = w.o.Client.create(ctx, w.names, a.create, label); err != nil {
+			return err
+		}
+	}
+	w.label, w.serving, w.building = label, w.serving.of(a.serving), w.building.of(a.building)
+	return nil
+}
+
+// startAnew deletes an index that contains changes which the database has lost. It answers no search until then: it would not take
+// later changes that have the same numbers.
+func (w *worker) startAnew(ctx context.Context, f *filled) error {
+	w.o.Log.Warn("creating an index in OpenSearch again that was ahead of its documents", "workspace", w.id)
+	w.forget()
+	return w.o.Client.drop(ctx, f.generation)
+}
+
+// replace lets searches read the index that was filled, if documents are still to be indexed like that.
+func (w *worker) replace(ctx context.Context) error {
+	label, err := w.o.Source.Label(ctx, w.id)
+	if err != nil {
+		return fmt.Errorf("read how documents are indexed: %w", err)
+	}
+	if label != w.label {
+		w.check = time.Time{}
+		return nil
+	}
+	filled, old := w.building, w.serving
+	for _, name := range []string{filled.index, filled.index + wordsEnd} {
+		if err := w.o.Client.refresh(ctx, name); err != nil {
+			return err
+		}
+	}
+	var instead *generation
+	if old != nil {
+		instead = old.generation
+	}
+	if err := w.o.Client.serve(ctx, w.names, filled.generation, instead); err != nil {
+		return err
+	}
+	w.serving, w.building = filled, nil
+	w.check = time.Time{} // deletes the old one
+	return nil
+}
+
+// report is a Progress that others can read.
+type report struct {
+	mu sync.Mutex
+	p  Progress
+}
+
+func (r *report) get() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.p
+}
+
+func (r *report) set(change func(p *Progress), now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.p.State
+	if change(&r.p); r.p.State != before {
+		r.p.Since = now
+	}
+}

@@ -1,0 +1,458 @@
+package opensearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"keepsake/internal/search/index"
+	"keepsake/internal/search/opensearch"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+)
+
+// table is a table of documents with numbered changes.
+type table struct {
+	mu       sync.Mutex
+	last     int64
+	latest   map[string]index.Change
+	label    string
+	settings int64 // the change that set the label
+}
+
+func newTable() *table { return &table{latest: map[string]index.Change{}} }
+
+func (s *table) put(id, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.latest[id] = index.Change{Number: s.last, ID: id, Document: &index.Document{
+		Title: id, Text: text, Keys: []string{index.Collection("default")}, UpdatedAt: s.last,
+	}}
+}
+
+func (s *table) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.latest[id] = index.Change{Number: s.last, ID: id}
+}
+
+// restore forgets all changes after a number.
+func (s *table) restore(to int64, latest map[string]index.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.latest = to, latest
+}
+
+func (s *table) backup() (int64, map[string]index.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, maps.Clone(s.latest)
+}
+
+// live returns the IDs of the documents.
+func (s *table) live() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for id := range s.latest {
+		if s.latest[id].Document != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (s *table) setLabel(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.label, s.settings = label, s.last
+}
+
+func (s *table) Changes(_ context.Context, _ string, after int64, limit int) (*opensearch.Changes, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []index.Change
+	for _, c := range s.latest {
+		if c.Number > after {
+			list = append(list, c)
+		}
+	}
+	if s.settings > after {
+		list = append(list, index.Change{Number: s.settings})
+	}
+	slices.SortFunc(list, func(a, b index.Change) int { return int(a.Number - b.Number) })
+	c := &opensearch.Changes{Last: after}
+	for _, change := range list[:min(limit, len(list))] {
+		if c.Last = change.Number; change.ID == "" {
+			c.Settings = true
+			continue
+		}
+		c.List = append(c.List, change)
+	}
+	return c, nil
+}
+
+func (s *table) LastChange(context.Context, string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, nil
+}
+
+func (s *table) Label(context.Context, string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.label, nil
+}
+
+// site is a workspace in a cluster.
+type site struct {
+	t      *testing.T
+	url    string
+	prefix string
+	client *opensearch.Client
+	source *table
+	ready  *opensearch.Readiness
+	now    func() time.Time
+}
+
+const workspace = "wsp_1"
+
+var sites atomic.Int64
+
+func newSite(t *testing.T, url string) *site {
+	t.Helper()
+	s := &site{t: t, url: url, prefix: fmt.Sprintf("k%d-", sites.Add(1)), source: newTable(), now: time.Now}
+	s.client = newClient(t, opensearch.ClientOptions{URL: url})
+	s.ready = opensearch.NewReadiness(s.client, s.prefix, time.Minute)
+	t.Cleanup(func() {
+		if all, err := s.client.Do(context.Background(), "GET", "/"+s.prefix+"*", nil); err == nil {
+			var indexes map[string]any
+			_ = json.Unmarshal(all, &indexes)
+			for name := range indexes {
+				_, _ = s.client.Do(context.Background(), "DELETE", "/"+name, nil)
+			}
+		}
+	})
+	return s
+}
+
+// follower starts one, which sends its requests to a URL.
+func (s *site) follower(url string) (f *opensearch.Follower, stop func()) {
+	s.t.Helper()
+	f = opensearch.NewFollower(opensearch.FollowerOptions{
+		Client: newClient(s.t, opensearch.ClientOptions{URL: url, Timeout: 20 * time.Second}), Prefix: s.prefix, Source: s.source,
+		Writer: opensearch.NewWriter(index.NewLexicon()), Log: slog.New(slog.DiscardHandler), Now: s.now, Poll: 20 * time.Millisecond,
+	})
+	f.Follow([]string{workspace})
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = f.Run(ctx)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	s.t.Cleanup(stop)
+	return f, stop
+}
+
+// found returns the IDs of the documents that a search finds now, after it has waited for all changes.
+func (s *site) found() []string {
+	s.t.Helper()
+	last, _ := s.source.LastChange(s.t.Context(), workspace)
+	if err := s.ready.Wait(s.t.Context(), workspace, last); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.search()
+}
+
+func (s *site) search() (ids []string) {
+	s.t.Helper()
+	documents, _ := s.ready.Alias(workspace)
+	body := s.do("POST", "/"+documents+"/_search?preference=_primary", `{"size":10000,"query":{"exists":{"field":"updated"}},"_source":false}`)
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				ID string `json:"_id"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range answer.Hits.Hits {
+		ids = append(ids, h.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (s *site) do(method, path, body string) []byte {
+	s.t.Helper()
+	answer, err := s.client.Do(s.t.Context(), method, path, []byte(body))
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer
+}
+
+// same wants that a search finds exactly the documents.
+func (s *site) same(when string) {
+	s.t.Helper()
+	if got, want := s.found(), s.source.live(); !slices.Equal(got, want) {
+		s.t.Errorf("%s: found %v, want %v", when, got, want)
+	}
+}
+
+// index returns the name of the index that searches read.
+func (s *site) index() string {
+	s.t.Helper()
+	documents, _ := s.ready.Alias(workspace)
+	var aliases map[string]any
+	if err := json.Unmarshal(s.do("GET", "/_alias/"+documents, ""), &aliases); err != nil || len(aliases) != 1 {
+		s.t.Fatalf("aliases %v, %v", aliases, err)
+	}
+	return slices.Collect(maps.Keys(aliases))[0]
+}
+
+func (s *site) until(what string, f *opensearch.Follower, ok func(p opensearch.Progress) bool) {
+	s.t.Helper()
+	await.Until(s.t, what, func() bool { return ok(f.Progress()[workspace]) })
+}
+
+func TestAnIndexFollowsTheChanges(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	for n := range 300 {
+		s.source.put(fmt.Sprint("d", n), "a text about foxes")
+	}
+	_, stop := s.follower(s.url)
+	s.same("after an import")
+	s.source.put("d1", "another text")
+	s.source.remove("d2")
+	s.same("after a change and a deletion")
+	stop()
+	s.source.remove("d3")
+	s.source.put("d2", "is there again")
+	s.follower(s.url)
+	s.same("after a restart")
+}
+
+// A follower whose request waits while the document is deleted, and while OpenSearch forgets versions of deletions.
+func TestALateRequestBringsNothingBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "the first")
+	_, stop := s.follower(s.url)
+	s.same("before")
+	stop()
+
+	// The next bulk of documents waits.
+	target, _ := url.Parse(s.url)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	waiting, release, late := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	arrived, answered := sync.OnceFunc(func() { close(waiting) }), sync.OnceFunc(func() { close(late) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "_bulk") && !strings.Contains(r.URL.Path, ".words") {
+			arrived()
+			<-release
+			defer answered()
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.source.put("a", "the second")
+	s.source.put("b", "the only one")
+	_, stopSlow := s.follower(server.URL)
+	<-waiting
+	s.source.remove("b")
+	s.source.remove("a")
+	_, stop = s.follower(s.url)
+	s.same("after the deletions")
+	// The least time: what was deleted in OpenSearch itself is forgotten at once.
+	s.do("PUT", "/"+s.index()+"/_settings", `{"index.gc_deletes":"0s"}`)
+	s.do("POST", "/"+s.index()+"/_flush?force=true", "")
+	close(release)
+	<-late
+	stopSlow()
+	s.source.put("c", "later")
+	s.same("after the late request")
+	stop()
+}
+
+func TestTwoThatFollowDisturbNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.follower(s.url)
+	s.follower(s.url)
+	for n := range 200 {
+		s.source.put(fmt.Sprint("d", n%50), fmt.Sprint("text ", n))
+		if n%7 == 0 {
+			s.source.remove(fmt.Sprint("d", n%11))
+		}
+		if n%20 == 0 {
+			s.same("while both follow")
+		}
+	}
+	s.same("at the end")
+}
+
+func TestLostChangesVanish(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "old")
+	s.source.put("b", "old")
+	last, backup := s.source.backup()
+	f, _ := s.follower(s.url)
+	for n := range 20 {
+		s.source.put(fmt.Sprint("lost", n), "lost")
+	}
+	s.same("before")
+	s.source.restore(last, backup)
+	s.source.put("c", "new")
+	s.until("another index is filled", f, func(p opensearch.Progress) bool { return p.Serving && p.Position == 3 })
+	s.same("after the restore")
+}
+
+func TestAnIndexThatWasChangedByHandIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "text")
+	s.follower(s.url)
+	s.same("before")
+	s.do("DELETE", "/"+s.index(), "")
+	s.source.put("b", "text")
+	s.same("after the index was deleted")
+	if mapping := string(s.do("GET", "/"+s.index()+"/_mapping", "")); !strings.Contains(mapping, `"dynamic":"strict"`) {
+		t.Errorf("the mapping is %s", mapping)
+	}
+	documents, _ := s.ready.Alias(workspace)
+	s.do("POST", "/_aliases", `{"actions":[{"remove":{"index":"`+s.index()+`","alias":"`+documents+`"}}]}`)
+	s.ready.Forget(workspace)
+	s.source.put("c", "text")
+	s.source.setLabel("") // looks at the indexes
+	s.same("after the alias was deleted")
+
+	before := s.index()
+	s.do("PUT", "/"+before+"/_mapping", `{"properties":{"mine":{"type":"keyword"}}}`)
+	s.source.setLabel("")
+	await.Until(t, "another index answers", func() bool {
+		all, err := s.client.Do(t.Context(), "GET", "/_alias/"+documents, nil)
+		return err == nil && !strings.Contains(string(all), `"`+before+`"`)
+	})
+	s.same("after the mapping was changed")
+}
+
+func TestOtherSettingsIndexEverythingAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "text")
+	f, _ := s.follower(s.url)
+	s.same("before")
+	before := s.index()
+	s.source.setLabel("german")
+	s.until("it is replaced", f, func(p opensearch.Progress) bool { return p.Filling == -1 && p.Position == 2 && s.index() != before })
+	s.same("after")
+}
+
+func TestAFollowerNamesWhatIsTheMatterAndGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	target, _ := url.Parse(s.url)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var fault atomic.Pointer[http.HandlerFunc]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := fault.Load(); h != nil && r.Method == "POST" && strings.Contains(r.URL.Path, "_bulk") {
+			(*h)(w, r)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f, _ := s.follower(server.URL)
+	s.source.put("a", "text")
+	s.same("before")
+	n := 0
+	for _, c := range []struct {
+		state  opensearch.State
+		answer http.HandlerFunc
+	}{
+		{opensearch.Unreachable, func(w http.ResponseWriter, _ *http.Request) {
+			c, _, _ := w.(http.Hijacker).Hijack()
+			_ = c.Close()
+		}},
+		{opensearch.Denied, answer(403, `{"error":{"type":"security_exception","reason":"no"}}`)},
+		{opensearch.Unavailable, answer(503, ``)},
+		{opensearch.Throttled, answer(429, ``)},
+	} {
+		fault.Store(&c.answer)
+		n++
+		s.source.put(fmt.Sprint("d", n), "text")
+		s.until("the state is "+string(c.state), f, func(p opensearch.Progress) bool { return p.State == c.state })
+		fault.Store(nil)
+		s.same("after " + string(c.state))
+		s.until("it is healthy", f, func(p opensearch.Progress) bool { return p.State == opensearch.Healthy })
+	}
+	index := s.index()
+	for _, c := range []struct {
+		state      opensearch.State
+		block, end string
+	}{
+		{opensearch.ReadOnly, `{"index.blocks.write":true}`, `{"index.blocks.write":null}`},
+		{opensearch.Full, `{"index.blocks.read_only_allow_delete":true}`, `{"index.blocks.read_only_allow_delete":null}`},
+	} {
+		s.do("PUT", "/"+index+"/_settings", c.block)
+		n++
+		s.source.put(fmt.Sprint("d", n), "text")
+		s.until("the state is "+string(c.state), f, func(p opensearch.Progress) bool { return p.State == c.state })
+		s.do("PUT", "/"+index+"/_settings", c.end)
+		s.same("after " + string(c.state))
+	}
+	s.do("POST", "/"+index+"/_close", "")
+	s.source.put("last", "text")
+	s.until("it is closed", f, func(p opensearch.Progress) bool { return p.State == opensearch.Closed })
+	s.do("POST", "/"+index+"/_open", "")
+	s.same("after it was closed")
+}
+
+func TestASearchWaitsForAChangeAndNotLonger(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "text")
+	_, stop := s.follower(s.url)
+	s.same("before")
+	stop()
+	s.source.put("b", "text")
+	short := opensearch.NewReadiness(s.client, s.prefix, 100*time.Millisecond)
+	if err := short.Wait(t.Context(), workspace, 2); err == nil {
+		t.Error("a search does not wait for a change")
+	}
+	if err := short.Wait(t.Context(), workspace, 1); err != nil {
+		t.Errorf("a search waits for no change: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.ready.Wait(ctx, workspace, 2); !errors.Is(err, context.Canceled) {
+		t.Errorf("its caller has gone: %v", err)
+	}
+}
