@@ -42,7 +42,7 @@ func auditPage(data auditData) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Audit log</h1><p class=\"muted\">Who changed what. Each entry is chained to the one before, so that a changed or missing entry is noticed.</p></div><form method=\"post\" action=\"/console/audit\" data-busy=\"Verifying…\"><button>Verify the log</button></form></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"head\"><div><h1>Audit log</h1><p class=\"muted\">Who changed what. Each entry is chained to the one before. The log is complete and unchanged if <em>Verify the log</em> finds no entry changed, missing or cut off: it follows every chain from its first entry to its sealed end, and compares it with the checkpoints that this instance has signed.</p></div><form method=\"post\" action=\"/console/audit\" data-busy=\"Verifying…\"><button>Verify the log</button></form></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

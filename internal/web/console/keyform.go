@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,7 +128,17 @@ func newKeyForm(v *visit) response {
 	if !v.can("developer:manage") {
 		return v.lacks("developer:manage")
 	}
-	return v.newKeyView(keyForm{recordForm: recordForm{formState: newForm(), Values: map[string]string{"scopes": "read"}}, Days: "90"}, nil)
+	values := map[string]string{"scopes": "read"}
+	if subject := v.URL.Query().Get("subject"); subject != "" {
+		values["subjectId"] = subject
+		values["scopes"] = scopesText(slices.DeleteFunc([]string{"memory:read", "memory:write"}, func(scope string) bool { return !v.can(scope) }))
+	}
+	return v.newKeyView(keyForm{recordForm: recordForm{formState: newForm(), Values: values}, Days: "90"}, nil)
+}
+
+// newKeyFor returns the path of the form of a new key that is bound to a person.
+func newKeyFor(subjectID string) string {
+	return "/console/keys/new?" + url.Values{"subject": {subjectID}}.Encode()
 }
 
 // newKeyView shows the form, after an error if there was one.

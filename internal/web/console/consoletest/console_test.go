@@ -644,7 +644,7 @@ func TestAPersonIsErasedInTheConsole(t *testing.T) {
 		v.get("/console/memories/p-4711"+page).want(t, 404, "Nothing is stored about this ID", `href="/console/memories/p-4711/access"`)
 	}
 	v.get("/console/memories/p-4711/access").want(t, 200, "subject.erased", ">not found<")
-	v.get("/console/memories/p-4712/access").want(t, 404, "Nothing is stored about this ID")
+	v.get("/console/memories/p-4712/access").want(t, 404, "Nothing is stored about this ID", `href="/console/new/memory?subject=p-4712"`)
 }
 
 func TestACopyOfAPersonIsDownloaded(t *testing.T) {
@@ -662,7 +662,7 @@ func TestACopyOfAPersonIsDownloaded(t *testing.T) {
 	if err := c.ExportSubject(t.Context(), "p:4711", &exported); err != nil {
 		t.Fatal(err)
 	}
-	v.get("/console/memories/p:4711").want(t, 200, `href="/console/memories/p:4711/copy"`)
+	v.get("/console/memories/p:4711").want(t, 200, `href="/console/memories/p:4711/copy"`, `href="/console/keys/new?subject=p%3A4711"`)
 	got := v.get("/console/memories/p:4711/copy").want(t, 200)
 	if got.text != exported.String() || got.Header.Get("Content-Type") != "application/x-ndjson" ||
 		got.Header.Get("Content-Disposition") != `attachment; filename="memories-p_4711.ndjson"` {

@@ -313,3 +313,13 @@ func TestKeysAreChangedByKeyboard(t *testing.T) {
 	}
 	clean(t, p, tab)
 }
+
+func TestALinkToANewKeyChoosesThePerson(t *testing.T) {
+	t.Parallel()
+	v := admin(t, apptest.Start(t))
+	got := v.get("/console/keys/new?subject=p%3A4711").want(t, 200, `value="p:4711"`, `value="memory:read" checked`, `value="memory:write" checked`, "<details class=\"more\" open>")
+	if strings.Contains(got.text, `value="read" checked`) {
+		t.Error("the key of a person also gets the scope read")
+	}
+	v.get("/console/keys/new").want(t, 200, `value="read" checked`)
+}
