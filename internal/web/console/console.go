@@ -42,6 +42,9 @@ type Options struct {
 
 	Sessions OwnSessions
 
+	// Settings are what the process was started with. Only operators see them, and they contain no secret.
+	Settings []Setting
+
 	// Preview searches with settings of a collection that are not stored. The console has searched with the stored ones before, so the
 	// visitor may search.
 	Preview Previewer

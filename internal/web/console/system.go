@@ -2,13 +2,24 @@ package console
 
 import (
 	"slices"
+	"strings"
 
 	"keepsake/client"
 )
 
+// Setting is a value that is in effect in this process.
+type Setting struct {
+	Name, Value string
+	Path        string // of the setting that decides it; empty: none does
+}
+
 // systemData is what the page about the instance shows.
 type systemData struct {
-	Stats client.CacheStats
+	Stats    client.CacheStats
+	Settings []Setting
+	Versions []client.Version   // of the API
+	Backup   *client.AuditEntry // the last one; nil: none was made
+	Names    map[string]string  // of those who can have made it
 }
 
 func showSystem(v *visit) response {
@@ -20,7 +31,43 @@ func showSystem(v *visit) response {
 	if v.isFragment() {
 		return show(systemNumbers(data))
 	}
+	// CacheStats was allowed, so the visitor operates the instance.
+	data.Settings = v.c.o.Settings
+	backups, err := v.api().ListAuditLog(v.Context(), client.AuditQuery{Action: "backup.made", Limit: 1})
+	if err != nil {
+		return v.fail(err)
+	}
+	if len(backups.Items) > 0 {
+		data.Backup = &backups.Items[0]
+	}
+	versions, err := v.api().Versions(v.Context())
+	if err != nil {
+		return v.fail(err)
+	}
+	data.Versions = versions
+	if data.Names, err = v.actorNames(); err != nil {
+		return v.fail(err)
+	}
 	return show(systemPage(data))
+}
+
+// versionsText lists the versions of the API with their states.
+func versionsText(list []client.Version) string {
+	var texts []string
+	for _, version := range list {
+		texts = append(texts, "v"+version.Version+" ("+version.State+")")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// freeText says how much can still be written; "" if the system does not report it.
+func (d systemData) freeText() string {
+	for _, part := range d.Stats.Parts {
+		if part.FreeBytes != nil {
+			return size(*part.FreeBytes) + " free"
+		}
+	}
+	return ""
 }
 
 // health is the state of the instance in one word.

@@ -14,6 +14,7 @@ import (
 	"keepsake/client"
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/app/config"
+	"keepsake/internal/govern/account"
 	"keepsake/internal/testing/await"
 )
 
@@ -177,4 +178,15 @@ func TestWithoutAnEmbeddingsEndpointTheSwitchSaysSo(t *testing.T) {
 	tenant := tenant(t, p, "pro", "admin")
 	tenant.get(path+"/embeddings").want(t, 403)
 	tenant.post(path+"/embeddings", url.Values{"embeddings": {"true"}}).want(t, 403)
+}
+
+func TestTheSystemPageShowsWhatIsInEffect(t *testing.T) {
+	t.Parallel()
+	p := apptest.Start(t)
+	admin(t, p).get("/console/system").want(t, 200, "In effect", "none was made with", "master.key", "before the response is sent", "kept for 7 days",
+		"v1 (active)", "audit.readRetentionDays")
+	other := tenant(t, p, "free", string(account.RoleAdmin)).get("/console/system").want(t, 403)
+	if strings.Contains(other.text, "master.key") {
+		t.Error("another workspace sees the settings of the instance")
+	}
 }
