@@ -20,6 +20,7 @@ import (
 // where each page is asked of another.
 func TestSearchIsTheSameOnBothEngines(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	url := migrated(t)
 	all := []*bundle{setup(t), onPostgres(t, url, time.Minute), onPostgres(t, url, time.Minute)}
 	round, searches := 0, 0

@@ -49,7 +49,7 @@ func ask(ctx context.Context, t *testing.T, s *index.Snapshot, r Request) (*inde
 	var shares *fairshare.Scheduler
 	task := shares.Start(ctx, "wsp_one")
 	defer task.End()
-	found, err := l.find(task, s)
+	found, err := l.find(task, &local{s})
 	return found, l.repair, err
 }
 

@@ -69,7 +69,7 @@ func (h *history) ask(r Request, from *cursor) (*index.Found, *cursor) {
 	defer s.Release()
 	a := text.NewAnalyzer()
 	l := &lookup{analyzer: a, query: parse(a, r.Query), request: &r, from: from}
-	found, err := l.find(nil, s)
+	found, err := l.find(nil, &local{s})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func FuzzSearch(f *testing.F) {
 			r.Prefix = PrefixTrue
 		}
 		l := &lookup{analyzer: a, query: parse(a, q), request: &r}
-		found, err := l.find(nil, s)
+		found, err := l.find(nil, &local{s})
 		if err != nil {
 			t.Fatalf("%q: %v", q, err)
 		}

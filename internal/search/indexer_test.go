@@ -136,6 +136,7 @@ func TestAnIndexAheadOfTheStoreIsMadeAnew(t *testing.T) {
 
 func TestOnlySoManyIndexesStayOpen(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.MaxOpen = 2 })
 	for round := range 2 {
 		for i := range 5 {
@@ -160,6 +161,7 @@ func TestOnlySoManyIndexesStayOpen(t *testing.T) {
 
 func TestASearchDoesNotWaitForeverForItsIndex(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	b := open(t, sqlitetest.Dir(t), func(o *search.IndexerOptions) { o.Wait = 50 * time.Millisecond })
 	b.text("a", "stone")
 	await.Until(t, "the first change is in the index", func() bool {
@@ -263,6 +265,7 @@ func (s *countingSource) DocumentChanges(ctx context.Context, workspaceID string
 // An import hands its documents to the index. The index is then the same as one that is built from the store.
 func TestImportedDocumentsAreNotReadBack(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	var source *countingSource
 	counted := func(o *search.IndexerOptions) {
 		source = &countingSource{Source: o.Source}

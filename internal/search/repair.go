@@ -74,7 +74,7 @@ const (
 
 // repairer finds similar words.
 type repairer struct {
-	snapshot  *index.Snapshot
+	reader    Reader
 	scope     string
 	languages text.LanguageSet
 	step      index.Step
@@ -83,9 +83,13 @@ type repairer struct {
 
 // repairOf finds similar words for the words that no document of the collection has, or for those of the page before. Words that
 // few documents have are replaced in the suggestion only.
-func repairOf(s *index.Snapshot, q query, r *Request, other spelled, before *cursor, step index.Step) (repair, error) {
-	x := &repairer{snapshot: s, scope: scopeOf(r), languages: s.Languages(), step: step, better: map[string]string{}}
+func repairOf(s Reader, q query, r *Request, other spelled, before *cursor, step index.Step) (repair, error) {
 	out := repair{similar: map[int][]index.Similar{}}
+	languages, err := s.Languages()
+	if err != nil {
+		return out, err
+	}
+	x := &repairer{reader: s, scope: scopeOf(r), languages: languages, step: step, better: map[string]string{}}
 	for i, t := range q.words {
 		edits := editsOf(t, x.languages)
 		if edits == 0 || q.prefix && i == len(q.words)-1 || len(x.better) == maxRepaired {
@@ -123,11 +127,11 @@ func repairOf(s *index.Snapshot, q query, r *Request, other spelled, before *cur
 // before.
 func (x *repairer) repair(t text.Token, edits int, kept []keptSimilar, others []index.Phrase) ([]index.Similar, error) {
 	if kept == nil {
-		if other, err := hasOther(x.snapshot, t, others, x.scope, x.step); other || err != nil {
+		if other, err := hasOther(x.reader, t, others, x.scope, x.step); other || err != nil {
 			return nil, err
 		}
 	}
-	near, err := x.snapshot.Near(t.Word, edits, 1, x.scope, x.step)
+	near, err := x.reader.Near(t.Word, edits, 1, x.scope, x.step)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (x *repairer) repair(t text.Token, edits int, kept []keptSimilar, others []
 }
 
 // hasOther reports whether a document has another spelling of a word that no document has.
-func hasOther(s *index.Snapshot, t text.Token, others []index.Phrase, scope string, step index.Step) (bool, error) {
+func hasOther(s Reader, t text.Token, others []index.Phrase, scope string, step index.Step) (bool, error) {
 	if len(others) == 0 {
 		return false, nil
 	}
@@ -161,7 +165,7 @@ func (x *repairer) suggest(t text.Token, docs int64, edits int) error {
 	if docs > fewDocs || isReal(t.Word) {
 		return nil
 	}
-	near, err := x.snapshot.Near(t.Word, edits, rightLetter, x.scope, x.step)
+	near, err := x.reader.Near(t.Word, edits, rightLetter, x.scope, x.step)
 	if err != nil {
 		return err
 	}

@@ -91,12 +91,16 @@ type Service struct {
 	cursors *page.Sealer
 	shares  *fairshare.Scheduler
 	now     func() time.Time
+	remote  remote
 }
 
 // NewService returns a Service. shares divides CPU time between searches.
 func NewService(x *Indexer, cursors *page.Sealer, shares *fairshare.Scheduler, now func() time.Time) *Service {
 	return &Service{indexer: x, cursors: cursors, shares: shares, now: now}
 }
+
+// SetElsewhere lets searches find documents whose indexes are elsewhere. Call it before the first search.
+func (s *Service) SetElsewhere(e Elsewhere) { s.remote.Elsewhere = e }
 
 // cursor contains the start of the next page, and what ranks it.
 type cursor struct {
@@ -135,9 +139,9 @@ func (s *Service) Search(ctx context.Context, workspaceID string, r Request) (*A
 	wanted := map[text.Language]*text.Wanted{}
 	task := s.shares.Start(ctx, workspaceID)
 	defer task.End()
-	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, tuned *settings) error {
+	err := s.read(ctx, workspaceID, func(reader Reader, tuned *settings) error {
 		look := &lookup{analyzer: s.indexer.analyzer, query: q, request: &r, from: from, groups: groupsOf(s.indexer.analyzer, tuned, q, &r)}
-		found, err := look.find(task, snapshot)
+		found, err := look.find(task, reader)
 		if err != nil {
 			return err
 		}
@@ -191,18 +195,18 @@ type lookup struct {
 }
 
 // find reads the index. It returns up to one more hit than the limit, which means that there is a next page.
-func (l *lookup) find(task *fairshare.Task, snapshot *index.Snapshot) (*index.Found, error) {
+func (l *lookup) find(task *fairshare.Task, reader Reader) (*index.Found, error) {
 	const ofStep = 16 // steps of the index that take about as long as one of a task
 	step := func(n int) error { return task.Step(1 + n/ofStep) }
 	var err error
 	l.spelled = spellingsOf(l.analyzer, l.query)
 	l.spelled.synonyms = l.groups.synonyms
-	view := snapshot.View(l.groups.metadata)
-	if l.query.prefix, err = l.endsOpen(view, step); err != nil {
+	reader.LookIn(l.groups.metadata)
+	if l.query.prefix, err = l.endsOpen(reader, step); err != nil {
 		return nil, err
 	}
 	if l.request.Repair {
-		if l.repair, err = repairOf(view, l.query, l.request, l.spelled, l.from, step); err != nil {
+		if l.repair, err = repairOf(reader, l.query, l.request, l.spelled, l.from, step); err != nil {
 			return nil, err
 		}
 	}
@@ -211,11 +215,11 @@ func (l *lookup) find(task *fairshare.Task, snapshot *index.Snapshot) (*index.Fo
 	if l.from != nil {
 		p.After, p.Statistics = &l.from.Place, &l.from.Statistics
 	}
-	return snapshot.Search(p, step)
+	return reader.Search(p, step)
 }
 
 // endsOpen reports whether the last word stands for all words that begin with it.
-func (l *lookup) endsOpen(s *index.Snapshot, step index.Step) (bool, error) {
+func (l *lookup) endsOpen(s Reader, step index.Step) (bool, error) {
 	switch {
 	case !l.query.lastBare || len(l.query.words) == 0 || l.request.Prefix == PrefixFalse:
 		return false, nil

@@ -54,6 +54,9 @@ func run(t *testing.T, o search.IndexerOptions) *another {
 		}
 	})
 	t.Cleanup(a.stop)
+	if inOpenSearch() {
+		a.SetElsewhere(newFollower(t, o))
+	}
 	return a
 }
 
@@ -219,6 +222,7 @@ func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
 // A database server that ends may have a successor that lacks the last changes. What was indexed of them goes.
 func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	ahead := setup(t)
 	ahead.text("a", "stone", "b", "stone", "c", "stone")
 	behind := setup(t)

@@ -51,7 +51,7 @@ func DocumentsIndex(shards, replicas int) []byte {
 				"number_of_shards": shards, "number_of_replicas": replicas, "refresh_interval": "-1",
 				"merge.policy.expunge_deletes_allowed": 0, "soft_deletes.retention_lease.period": "5m",
 				"similarity": object{
-					"frequency": object{"type": "scripted", "script": object{"source": "return doc.freq;"}},
+					"frequency": object{"type": "scripted", "script": object{"source": "return query.boost * doc.freq;"}},
 				},
 			},
 			"analysis": object{

@@ -99,6 +99,7 @@ func (n *OpenSearchNode) start(settings ...string) error {
 	cmd := exec.Command(java, append([]string{
 		"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(folder, "lib", "*"),
 		filepath.Join(folder, "OpenSearchNode.java"), n.Dir, "cluster.max_shards_per_node=20000",
+		"indices.breaker.total.use_real_memory=false", // it takes garbage for memory that is used
 	}, settings...)...)
 	var log output
 	ready := log.wait(func(line string) bool {

@@ -1,0 +1,122 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/index"
+)
+
+// Reader is what a search reads: an index of this process as it was after a change, or one elsewhere. Its methods are described at
+// index.Snapshot.
+type Reader interface {
+	// LookIn lets Near, Count and Begins also look for words in entries of metadata.
+	LookIn(fields []index.FieldWeight)
+	Languages() (text.LanguageSet, error)
+	Count(stem, word, scope string, step index.Step) (int64, error)
+	Begins(word, scope string, step index.Step) (bool, error)
+	Near(word string, edits, shared int, scope string, step index.Step) ([]index.Neighbour, error)
+	Search(q *index.Query, step index.Step) (*index.Found, error)
+}
+
+// Elsewhere has the indexes of workspaces that are not in this process.
+type Elsewhere interface {
+	// Has reports whether the index of a workspace is there.
+	Has(ctx context.Context, workspaceID string) (bool, error)
+	// Open returns a reader of a workspace for one search, which finds every change up to a number. It returns problem.Unavailable if
+	// that takes too long.
+	Open(ctx context.Context, workspaceID string, change int64) (Reader, error)
+}
+
+// local reads an index of this process.
+type local struct{ *index.Snapshot }
+
+func (l *local) LookIn(fields []index.FieldWeight) { l.Snapshot = l.View(fields) }
+
+func (l *local) Languages() (text.LanguageSet, error) { return l.Snapshot.Languages(), nil }
+
+// remote finds documents whose indexes are elsewhere.
+type remote struct {
+	Elsewhere
+	mu    sync.Mutex
+	tuned map[string]tunedAt // by workspace
+}
+
+// tunedAt are settings as they were after a change.
+type tunedAt struct {
+	change   int64
+	settings *settings
+}
+
+// maxTuned is how many workspaces' settings are kept.
+const maxTuned = 1_000
+
+// read calls do with a reader that finds everything that was committed before, wherever the index is.
+func (s *Service) read(ctx context.Context, workspaceID string, do func(Reader, *settings) error) error {
+	if s.remote.Elsewhere != nil {
+		there, err := s.remote.Has(ctx, workspaceID)
+		if err != nil {
+			return err
+		}
+		if there {
+			return s.readElsewhere(ctx, workspaceID, do)
+		}
+	}
+	return s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, tuned *settings) error {
+		return do(&local{snapshot}, tuned)
+	})
+}
+
+func (s *Service) readElsewhere(ctx context.Context, workspaceID string, do func(Reader, *settings) error) error {
+	x := s.indexer
+	waiting, cancel := context.WithTimeout(ctx, x.o.Wait)
+	defer cancel()
+	change, err := x.changes.last(waiting, workspaceID)
+	if err != nil {
+		err = fmt.Errorf("read the number of the last change: %w", err)
+		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the question's own timeout can end slightly earlier
+			return errBehind.Because(err)
+		}
+		return err
+	}
+	if change == 0 {
+		return do(&local{index.Empty()}, noSettings)
+	}
+	tuned, err := s.remote.settings(waiting, x, workspaceID, change)
+	if err != nil {
+		return err
+	}
+	r, err := s.remote.Open(ctx, workspaceID, change)
+	if err != nil {
+		return err
+	}
+	return do(r, tuned)
+}
+
+// settings returns those of a workspace after a change.
+func (r *remote) settings(ctx context.Context, x *Indexer, workspaceID string, change int64) (*settings, error) {
+	if x.o.Settings == nil {
+		return noSettings, nil
+	}
+	r.mu.Lock()
+	kept := r.tuned[workspaceID]
+	r.mu.Unlock()
+	if kept.settings != nil && kept.change == change {
+		return kept.settings, nil
+	}
+	list, err := x.o.Settings.CollectionSettings(ctx, workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("read settings of collections: %w", err)
+	}
+	kept = tunedAt{change, settingsOf(x.analyzer, list)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tuned == nil || len(r.tuned) >= maxTuned {
+		r.tuned = map[string]tunedAt{}
+	}
+	r.tuned[workspaceID] = kept
+	return kept.settings, nil
+}

@@ -1,0 +1,213 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"keepsake/internal/base/text"
+	"keepsake/internal/search/index"
+)
+
+// Reader reads the indexes of a workspace, as an index.Snapshot is read. It first asks what it has to know, which it keeps, and then
+// searches.
+type Reader struct {
+	ctx       context.Context // of the search
+	client    *Client
+	documents string // names of the indexes, or aliases
+	words     string
+	answers   *Answers
+	fields    []index.FieldWeight
+}
+
+// NewReader returns a Reader for one search. answers are those after the last change that the search must see.
+func NewReader(ctx context.Context, c *Client, documents, words string, answers *Answers) *Reader {
+	return &Reader{ctx: ctx, client: c, documents: documents, words: words, answers: answers}
+}
+
+// LookIn lets Near, Count and Begins also look for words in entries of metadata.
+func (r *Reader) LookIn(fields []index.FieldWeight) { r.fields = fields }
+
+// Languages returns the languages of the documents.
+func (r *Reader) Languages() (set text.LanguageSet, err error) {
+	err = r.settle(func(in index.Elsewhere) error {
+		set = in.Statistics("").Languages
+		return nil
+	})
+	return set, err
+}
+
+// Count is described at index.Snapshot, like the methods below.
+func (r *Reader) Count(stem, word, scope string, step index.Step) (docs int64, err error) {
+	err = r.settle(func(in index.Elsewhere) (err error) {
+		docs, err = r.remote(in).Count(stem, word, scope)
+		return err
+	})
+	return docs, err
+}
+
+// Begins reports whether a document of the scope has a word that begins with one.
+func (r *Reader) Begins(word, scope string, step index.Step) (begins bool, err error) {
+	err = r.settle(func(in index.Elsewhere) error {
+		begins = r.remote(in).Begins(word, scope)
+		return nil
+	})
+	return begins, err
+}
+
+// Near returns words that are spelled nearly like one.
+func (r *Reader) Near(word string, edits, shared int, scope string, step index.Step) (list []index.Neighbour, err error) {
+	err = r.settle(func(in index.Elsewhere) (err error) {
+		list, err = r.remote(in).Near(word, edits, shared, scope)
+		return err
+	})
+	return list, err
+}
+
+// Search finds documents.
+func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
+	var plan *index.Plan
+	err := r.settle(func(in index.Elsewhere) (err error) {
+		plan, err = index.NewPlan(q, in)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_search"+wholeAndCurrent, searchBody(q, plan))
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	f, err := readFound(answer)
+	if err != nil {
+		return nil, err
+	}
+	return foundOf(q, plan, f)
+}
+
+// wholeAndCurrent are the parameters of searches that see everything that was stored before the last refresh.
+const wholeAndCurrent = "?allow_partial_search_results=false&preference=_primary"
+
+func (r *Reader) remote(in index.Elsewhere) *index.Remote {
+	return &index.Remote{In: in, Fields: r.fields}
+}
+
+// maxRounds is how often a search asks, which it does until it knows everything. Each answer can lead to other questions.
+const maxRounds = 12
+
+// settle runs do with answers, until it has asked for none that are missing.
+func (r *Reader) settle(do func(index.Elsewhere) error) error {
+	known := map[string]any{}
+	for range maxRounds {
+		a := &asker{known: known, noted: map[string]bool{}}
+		err := do(a)
+		if len(a.missing) == 0 {
+			return err
+		}
+		if err := r.answer(known, a.missing); err != nil {
+			return err
+		}
+	}
+	return &Error{State: Failed, Type: "a search has too many questions"}
+}
+
+// answer adds the answers to questions to known.
+func (r *Reader) answer(known map[string]any, questions []question) error {
+	var open []question
+	for _, q := range questions {
+		if answer, ok := r.answers.of(q.key); ok {
+			known[q.key] = answer
+		} else {
+			open = append(open, q)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	var body []byte
+	for _, q := range open {
+		name := r.documents
+		if q.dictionary {
+			name = r.words
+		}
+		body = append(body, encode(object{"index": name, "preference": "_primary", "allow_partial_search_results": false})...)
+		body = append(append(append(body, '\n'), encode(q.body)...), '\n')
+	}
+	data, err := r.client.Do(r.ctx, http.MethodPost, "/_msearch", body)
+	if err != nil {
+		return fmt.Errorf("count documents: %w", err)
+	}
+	var all struct {
+		Responses []found `json:"responses"`
+	}
+	if err := json.Unmarshal(data, &all); err != nil || len(all.Responses) != len(open) {
+		return &Error{State: Failed, Status: http.StatusOK, Type: "the answer to several searches cannot be read", cause: err}
+	}
+	for i, q := range open {
+		f := &all.Responses[i]
+		if f.Status != http.StatusOK {
+			return fmt.Errorf("count documents: %w", f.Error.failure(f.Status))
+		}
+		answer := q.read(f)
+		known[q.key] = answer
+		r.answers.keep(q.key, answer)
+	}
+	return nil
+}
+
+// foundOf returns what a search has found.
+func foundOf(q *index.Query, p *index.Plan, f *found) (*index.Found, error) {
+	out := p.Found
+	out.Total = f.Hits.Total.Value
+	for i := range f.Hits.Hits {
+		h := &f.Hits.Hits[i]
+		hit, ok := hitOf(q, h)
+		if !ok {
+			return nil, &Error{State: Failed, Status: http.StatusOK, Type: "a hit lacks what it is sorted by"}
+		}
+		out.Hits = append(out.Hits, hit)
+	}
+	for i := range q.Facets {
+		counts := index.Counts{ByTerm: map[string]int64{}, Complete: true}
+		terms := f.Aggregations[facetName(i)]
+		for _, b := range terms.Buckets {
+			if key, ok := b.Key.(string); ok {
+				counts.ByTerm[unlatin(key)] = b.Count
+			}
+		}
+		counts.Complete = terms.Others == 0
+		out.Facets = append(out.Facets, counts)
+	}
+	return out, nil
+}
+
+func hitOf(q *index.Query, h *foundHit) (hit index.Hit, ok bool) {
+	if len(h.Sort) != 2 || h.Score == nil || len(h.Fields[fieldLanguage]) != 1 {
+		return hit, false
+	}
+	key, ok1 := h.Sort[0].(float64)
+	id, ok2 := h.Sort[1].(string)
+	hit.Place = index.Place{Key: keyOf(q.Sort, int64(key)), ID: id}
+	hit.Score = *h.Score / index.ScaleUnit
+	hit.Language = languageOf(h.Fields[fieldLanguage][0])
+	return hit, ok1 && ok2
+}
+
+// languageOf returns the language with a number, or English.
+func languageOf(number any) text.Language {
+	n := 0
+	switch number := number.(type) {
+	case float64:
+		n = int(number)
+	case string:
+		n, _ = strconv.Atoi(number)
+	}
+	if n < 0 || n >= int(text.Languages) {
+		return text.English
+	}
+	return text.Language(n)
+}

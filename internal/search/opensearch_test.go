@@ -1,0 +1,149 @@
+package search_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"keepsake/internal/search"
+	"keepsake/internal/search/index"
+	"keepsake/internal/search/opensearch"
+	"keepsake/internal/testing/enginetest"
+	"keepsake/internal/testing/testtier"
+)
+
+// searchVariable, set to opensearch, lets the tests of this package search in OpenSearch.
+const searchVariable = "KEEPSAKE_TEST_SEARCH"
+
+func inOpenSearch() bool { return os.Getenv(searchVariable) == "opensearch" }
+
+// follower writes the changes of workspaces to OpenSearch when they are searched.
+type follower struct {
+	t      testing.TB
+	source search.IndexerOptions
+	client *opensearch.Client
+	writer *opensearch.Writer
+	prefix string
+
+	mu      sync.Mutex
+	written map[string]*followed
+}
+
+type followed struct {
+	last    int64
+	words   map[string]bool
+	answers *opensearch.Answers
+}
+
+func newFollower(t testing.TB, source search.IndexerOptions) *follower {
+	t.Helper()
+	client, err := opensearch.NewClient(opensearch.ClientOptions{URL: enginetest.OpenSearch(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &follower{
+		t: t, source: source, client: client, writer: opensearch.NewWriter(index.NewLexicon()), prefix: strings.ToLower(rand.Text()) + "-",
+		written: map[string]*followed{},
+	}
+}
+
+func (f *follower) Has(context.Context, string) (bool, error) { return true, nil }
+
+func (f *follower) Open(ctx context.Context, workspaceID string, change int64) (search.Reader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	documents := f.prefix + strings.ToLower(workspaceID)
+	words := documents + ".words"
+	w := f.written[workspaceID]
+	if w == nil {
+		w = &followed{words: map[string]bool{}}
+		f.written[workspaceID] = w
+		for name, body := range map[string][]byte{documents: opensearch.DocumentsIndex(1, 0), words: opensearch.WordsIndex(0)} {
+			if _, err := f.client.Do(ctx, http.MethodPut, "/"+name, body); err != nil {
+				return nil, err
+			}
+		}
+		f.t.Cleanup(func() {
+			for _, name := range []string{documents, words} {
+				if _, err := f.client.Do(context.WithoutCancel(ctx), http.MethodDelete, "/"+name, nil); err != nil {
+					f.t.Error(err)
+				}
+			}
+		})
+	}
+	if w.last < change {
+		if err := f.write(ctx, workspaceID, documents, words, w); err != nil {
+			return nil, err
+		}
+	}
+	return opensearch.NewReader(ctx, f.client, documents, words, w.answers), nil
+}
+
+func (f *follower) write(ctx context.Context, workspaceID, documents, words string, w *followed) error {
+	var lines, dictionary []byte
+	changes, last, err := search.ChangesOf(ctx, f.source, workspaceID, w.last)
+	if err != nil {
+		return err
+	}
+	w.last = last
+	for _, c := range changes {
+		if c.Document == nil {
+			lines = fmt.Appendf(lines, "{\"delete\":{\"_id\":%q}}\n", c.ID)
+			continue
+		}
+		body, added := f.writer.Document(c.ID, c.Document)
+		lines = append(append(fmt.Appendf(lines, "{\"index\":{\"_id\":%q}}\n", c.ID), body...), '\n')
+		for _, word := range added {
+			if !w.words[word] {
+				w.words[word] = true
+				dictionary = append(append(fmt.Appendf(dictionary, "{\"index\":{\"_id\":%q}}\n", word), opensearch.Word(word)...), '\n')
+			}
+		}
+	}
+	for name, body := range map[string][]byte{documents: lines, words: dictionary} {
+		if len(body) == 0 {
+			continue
+		}
+		answer, err := f.client.Do(ctx, http.MethodPost, "/"+name+"/_bulk?refresh=true", body)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(answer), `"errors":true`) {
+			return fmt.Errorf("bulk: %s", answer)
+		}
+	}
+	w.answers = opensearch.NewAnswers()
+	return nil
+}
+
+// ofThisProcess skips a test about indexes of this process while the others search in OpenSearch.
+func ofThisProcess(t *testing.T) {
+	t.Helper()
+	if inOpenSearch() {
+		t.Skip("this test is about indexes of this process")
+	}
+}
+
+// Every other test of this package also holds for documents in OpenSearch.
+func TestAllTestsHoldInOpenSearch(t *testing.T) {
+	t.Parallel()
+	ofThisProcess(t)
+	testtier.Long(t, "runs all tests of the package again")
+	url := enginetest.OpenSearch(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-rapid.checks=10", "-test.parallel=8")
+	cmd.Env = append(os.Environ(), searchVariable+"=opensearch", enginetest.OpenSearchVariable+"="+url)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
