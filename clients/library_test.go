@@ -15,6 +15,8 @@ type library struct {
 	calls func(t *testing.T) map[string]bool
 	// generated is the file with the types, and generate the command that writes it.
 	generated, generate string
+	// stamped is the generated file, in this folder, that has the hash of the document it was generated from.
+	stamped string
 	// fields returns what the types contain: Schema.property, and operation.parameter for queries.
 	fields func(t *testing.T) map[string]bool
 	// suite returns the command that runs the client's own tests. Its environment names the program to test; see environment.

@@ -19,6 +19,7 @@ var python = library{
 	calls:     pythonCalls,
 	generated: "clients/python/src/keepsake",
 	generate:  "make clients",
+	stamped:   "python/src/keepsake/models.py",
 	fields:    pythonFields,
 	suite: func(t *testing.T) *exec.Cmd {
 		t.Helper()

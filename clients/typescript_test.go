@@ -20,6 +20,7 @@ var typescript = library{
 	calls:     typescriptCalls,
 	generated: "clients/typescript/src/openapi.ts",
 	generate:  "make clients",
+	stamped:   "typescript/src/openapi.ts",
 	fields:    typescriptFields,
 	suite: func(t *testing.T) *exec.Cmd {
 		t.Helper()

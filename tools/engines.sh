@@ -18,8 +18,9 @@ absent() {
 }
 
 # What npm installs, at the versions of the lock files: the conformance suite and clients of the Model Context Protocol with the
-# Node that runs them, the checker of accessibility, and the compiler of the TypeScript client.
-for folder in tools/mcp tools/axe clients/typescript; do
+# Node that runs them, the checker of accessibility, and the compiler of the TypeScript client with a runtime other than
+# Node that it is tested in.
+for folder in tools/mcp tools/axe tools/deno clients/typescript; do
 	if [ "$1" = quick ] || [ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]; then
 		continue
 	fi

@@ -193,6 +193,41 @@ async def test_json_of_another_server_is_one_clear_error() -> None:
         await client(Script([httpx.Response(200, json={"id": 5, "tags": "x"})])).documents.get("boiler")
 
 
+@pytest.mark.parametrize("other", [{}, {"ok": True}, [], "text"])
+async def test_json_with_no_known_field_is_one_clear_error(other: object) -> None:
+    with pytest.raises(keepsake.UnexpectedAnswerError, match="does not have the form"):
+        await client(Script([httpx.Response(200, json=other)])).documents.get("boiler")
+
+
+async def test_a_limit_of_a_proxy_is_waited_for_unless_it_is_long() -> None:
+    page = httpx.Response(429, html="<h1>Slow down</h1>", headers={"Retry-After": "7"})
+    script = Script([page, httpx.Response(201, json=DOCUMENT)])
+    await client(script).documents.create(title="Boiler manual")
+    assert script.waits == [7]
+    script = Script([httpx.Response(429, html="<h1>Slow down</h1>", headers={"Retry-After": "3600"})])
+    with pytest.raises(keepsake.UnexpectedAnswerError, match="429 with text/html") as caught:
+        await client(script).documents.get("boiler")
+    assert (caught.value.retry_after, script.waits) == (3600, [])
+
+
+async def test_an_error_that_a_newer_server_invented_is_an_error() -> None:
+    script = Script([refusal(451, "novel_code", {"field": "title", "issue": "novel_issue"})])
+    with pytest.raises(keepsake.APIError, match="title: novel_issue") as caught:
+        await client(script).documents.get("boiler")
+    assert (caught.value.status, caught.value.code, len(script.requests)) == (451, "novel_code", 1)
+
+
+async def test_a_value_that_a_newer_server_invented_is_kept() -> None:
+    health = {"status": "excellent", "version": "9", "time": "2026-11-23T15:58:02.310Z", "novel": [1]}
+    assert (await client(Script([httpx.Response(200, json=health)])).health()).status == "excellent"
+
+
+async def test_a_field_that_an_older_server_does_not_know_is_named() -> None:
+    script = Script([refusal(400, "validation_error", {"field": "timeZone", "issue": "unknown"})])
+    with pytest.raises(keepsake.BadRequestError, match=r"timeZone: unknown.*older than this client"):
+        await client(script).memories.recall("tea", subject_id="p-4711", time_zone="UTC")
+
+
 async def test_half_an_answer_is_one_clear_error() -> None:
     half = httpx.Response(200, content=b'{"id": "boi', headers={"Content-Type": "application/json"})
     with pytest.raises(keepsake.UnexpectedAnswerError, match="not whole JSON"):
@@ -462,6 +497,15 @@ async def test_an_import_that_ends_early_has_the_result_so_far() -> None:
         await client(script).documents.import_({"id": str(n)} for n in range(6000))
     assert (caught.value.line, caught.value.result.received) == (5001, 5000)
     assert isinstance(caught.value.__cause__, keepsake.APIError)
+
+
+async def test_a_connection_that_is_cut_in_an_import_is_one_clear_error() -> None:
+    script = Script([imported(5000), httpx.RemoteProtocolError("cut")])
+    with pytest.raises(keepsake.ImportInterruptedError, match=r"before line 5001 were sent.*connection broke") as caught:
+        await client(script).documents.import_({"id": str(n)} for n in range(6000))
+    assert (caught.value.line, caught.value.result.received, len(script.requests)) == (5001, 5000, 5)
+    assert isinstance(caught.value.__cause__, keepsake.ConnectionFailedError)
+    assert len({r.headers["Idempotency-Key"] for r in script.requests[1:]}) == 1
 
 
 async def test_memories_without_ids_are_sent_without_a_key() -> None:

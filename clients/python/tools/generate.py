@@ -6,6 +6,7 @@ Run it as `make clients` in the root of the checkout. With --check it only says 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import subprocess
@@ -58,7 +59,9 @@ def models(document: dict[str, Any]) -> str:
     text = re.sub(r"^class (\w+)\(.*$", lambda m: f"{m[0]}  # {named[m[1]]}", text, flags=re.M)
     text = re.sub(r'"""\n    (.*)\n    """', r'"""\1"""', text)
     first = text.index("from __future__")
-    return HEADER + '\n"""The types of requests and answers."""\n\n' + text[first:]
+    # A test that needs no Python compares it with the document.
+    stamp = f"# SHA-256 of openapi/v1.json: {hashlib.sha256(DOCUMENT.read_bytes()).hexdigest()}\n"
+    return HEADER + stamp + '\n"""The types of requests and answers."""\n\n' + text[first:]
 
 
 # What is written once, for asyncio. The synchronous module has the name without async.

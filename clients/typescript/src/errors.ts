@@ -86,11 +86,14 @@ export class UnexpectedAnswerError extends KeepsakeError {
   override name = "UnexpectedAnswerError";
   readonly status: number;
   readonly contentType: string;
+  /** How long the proxy asks to wait, in milliseconds, or 0. */
+  readonly retryAfterMs: number;
 
-  constructor(message: string, status: number, contentType: string) {
+  constructor(message: string, status: number, contentType: string, retryAfterMs = 0) {
     super(message);
     this.status = status;
     this.contentType = contentType;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -114,8 +114,8 @@ export class Http {
     this.#headers = { ...headers };
     if (options.apiKey) this.#headers["X-API-Key"] = headerValue("the API key", options.apiKey);
     if (options.token) this.#headers["Authorization"] = `Bearer ${headerValue("the token", options.token)}`;
-    // A browser sends its own, and would first ask the server for permission to send another.
-    if (typeof document === "undefined") this.#headers["User-Agent"] = `keepsake-typescript/${version}`;
+    // A page or a worker of a browser sends the browser's own, and would first ask the server for permission to send another.
+    if (!inBrowser()) this.#headers["User-Agent"] = `keepsake-typescript/${version}`;
   }
 
   /** call sends a request, repeats it if necessary, and returns the JSON of the response. */
@@ -123,11 +123,9 @@ export class Http {
     return this.#run(operation, input, options, async (response, where) => {
       const text = await readText(response, where);
       if (text === "" && (response.status === 204 || response.status === 202)) return undefined as Answer<O>;
-      try {
-        return JSON.parse(text) as Answer<O>;
-      } catch {
-        throw unexpected(response, where);
-      }
+      const answer = parseJson(text);
+      if (answer === undefined) throw unexpected(response, where);
+      return answer as Answer<O>;
     });
   }
 
@@ -153,7 +151,12 @@ export class Http {
       else if (cursor !== undefined) next = { ...input, query: { ...input.query, cursor } as Query<O> };
       return this.call(operation, next, options) as Promise<P>;
     };
-    return new List<T, P>(read, items);
+    const itemsOf = (page: P): T[] => {
+      const list: unknown = items(page);
+      if (Array.isArray(list)) return list as T[];
+      throw new UnexpectedAnswerError(`${this.#where(operation)}: the answer is no list; check the address`, 200, "application/json");
+    };
+    return new List<T, P>(read, itemsOf);
   }
 
   /** lines returns the lines of an export. */
@@ -251,8 +254,7 @@ export class Http {
     try {
       response = await (this.#options.fetch ?? fetch)(url, init);
     } catch (error) {
-      const reason = error instanceof Error ? causeOf(error).message || error.message : String(error);
-      throw new ConnectionError(`${where}: ${reason}`, { cause: error });
+      throw new ConnectionError(`${where}: ${reasonOf(error, url)}`, { cause: error });
     }
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
       await response.body?.cancel().catch(() => undefined);
@@ -263,6 +265,19 @@ export class Http {
     if (response.ok) return response;
     throw await errorOf(response, where, template, this.#clock.now());
   }
+}
+
+// inBrowser: in a page or a worker of a browser. Node, Deno and Bun have process.
+function inBrowser(): boolean {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  return process?.versions?.node === undefined && "location" in globalThis;
+}
+
+// reasonOf returns why fetch has failed, without the address, which Deno puts into its message with its query.
+function reasonOf(error: unknown, url: string): string {
+  const reason = error instanceof Error ? causeOf(error).message || error.message : String(error);
+  const hint = inBrowser() ? "; if the server works, it may not let the origin of this page in (cors.origins)" : "";
+  return reason.replaceAll(new URL(url).href, "the address").replaceAll(url, "the address") + hint;
 }
 
 // Timer ends an attempt that takes too long, or whose signal is aborted.
@@ -368,12 +383,24 @@ async function readText(response: Response, where: string): Promise<string> {
   }
 }
 
-function unexpected(response: Response, where: string): UnexpectedAnswerError {
+// parseJson returns the object or the array that a text has, or undefined.
+function parseJson(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unexpected(response: Response, where: string, waitMs = 0, now = 0): UnexpectedAnswerError {
   const type = contentType(response).split(";")[0] || "no content type";
+  const again = waitMs > 0 ? ` It can be repeated from ${new Date(now + waitMs).toISOString()} on.` : "";
   return new UnexpectedAnswerError(
-    `${where}: the answer is not one of Keepsake (${response.status}, ${type}); check the address, or the proxy in front of the server`,
+    `${where}: the answer is not one of Keepsake (${response.status}, ${type}); check the address, or the proxy in front of the server.${again}`,
     response.status,
     contentType(response),
+    waitMs,
   );
 }
 
@@ -389,14 +416,9 @@ function redirected(response: Response, where: string): RedirectError {
 
 // errorOf reads an error response.
 async function errorOf(response: Response, where: string, template: string, now: number): Promise<KeepsakeError> {
-  const body = await readText(response, where);
-  let parsed: Record<string, unknown> = {};
-  try {
-    parsed = JSON.parse(body) as Record<string, unknown>;
-  } catch {
-    // The error is below.
-  }
-  if (parsed === null || typeof parsed !== "object" || typeof parsed["error"] !== "string") return unexpected(response, where);
+  const parsed = (parseJson(await readText(response, where)) ?? {}) as Record<string, unknown>;
+  const wait = retryAfterMs(response.headers.get("Retry-After"), now);
+  if (typeof parsed["error"] !== "string") return unexpected(response, where, wait, now);
   const code = parsed["error"];
   const details = (parsed["details"] ?? {}) as ApiError["details"];
   let message = String(parsed["message"] ?? code);
@@ -404,7 +426,6 @@ async function errorOf(response: Response, where: string, template: string, now:
   if (details.issue === "unknown") message += " The server is older than this client, or the name is wrong.";
   if (response.status === 404 && code === "not_found" && !template.includes("{"))
     message += " The server is older than this client, or the address is wrong.";
-  const wait = retryAfterMs(response.headers.get("Retry-After"), now);
   const retryAt = wait > 0 ? new Date(now + wait) : undefined;
   if (response.status === 429 && retryAt !== undefined) message += ` It can be repeated from ${retryAt.toISOString()} on.`;
   const text = (name: string) => (typeof parsed[name] === "string" ? parsed[name] : undefined);

@@ -46,7 +46,7 @@ export class List<T, P extends { nextCursor: string | null } = Page<T>> implemen
     let page = await this.#read(undefined);
     for (;;) {
       yield page;
-      if (page.nextCursor === null) return;
+      if (!page.nextCursor) return; // an older server can leave it out
       page = await this.#read(page.nextCursor);
     }
   }

@@ -75,7 +75,7 @@ export class Attempts {
     const retries = this.options.retries ?? 3;
     const { again, running } = this.#repeatable(error);
     if (!again || retries === 0 || (this.#repeated >= retries && !running)) return undefined;
-    const asked = error instanceof ApiError ? error.retryAfterMs : 0;
+    const asked = error instanceof ApiError || error instanceof UnexpectedAnswerError ? error.retryAfterMs : 0;
     const wait = asked > 0 ? asked : this.#backoff();
     if (wait > (this.options.maxWaitMs ?? 60_000) || this.#waitedMs + wait > (this.options.maxTotalWaitMs ?? 120_000)) return undefined;
     const within = this.request.withinMs;
@@ -114,7 +114,7 @@ function hasOneEffect(request: Repeatable): boolean {
 
 // hadNoEffect: the request was certainly not performed. It exceeded a limit, or there was no connection to send it on.
 function hadNoEffect(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status === 429;
+  if (error instanceof ApiError || error instanceof UnexpectedAnswerError) return error.status === 429;
   return error instanceof ConnectionError && causeOf(error).syscall === "connect" && temporary(error);
 }
 

@@ -1,5 +1,6 @@
 // Each failure is one clear error.
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
@@ -88,6 +89,42 @@ test("a page of a proxy for a server that is away is read again", async (t) => {
   const { keepsake, clock } = connect(url);
   assert.equal((await keepsake.health()).status, "healthy");
   assert.deepEqual(clock.waits, [200, 400]);
+});
+
+test("a limit of a proxy is waited for, unless it ends in an hour", async (t) => {
+  const page = (response: ServerResponse, seconds: string) => {
+    response.writeHead(429, { "Content-Type": "text/html", "Retry-After": seconds });
+    response.end("<h1>Slow down</h1>");
+  };
+  const { url } = await serve(t, (_, response, number) => (number === 1 ? page(response, "7") : number === 2 ? json(response, 201, {}) : page(response, "3600")));
+  const { keepsake, clock } = connect(url);
+  await keepsake.documents.create({ title: "x" });
+  assert.deepEqual(clock.waits, [7_000]);
+  const error = await thrown(keepsake.health(), UnexpectedAnswerError);
+  assert.deepEqual([error.status, error.retryAfterMs, clock.waits.length], [429, 3_600_000, 1]);
+  assert.match(error.message, /from 2026-11-23T13:00:07/);
+});
+
+test("an error that a newer server has invented is an error of the server", async (t) => {
+  const { url, requests } = await serve(t, (_, response) => refuse(response, 451, "novel_code", { details: { field: "title", issue: "novel_issue" }, novel: 1 }));
+  const error = await thrown(connect(url).keepsake.documents.get("x"), ApiError);
+  assert.deepEqual([error.status, error.code, error.field, error.issue, requests.length], [451, "novel_code", "title", "novel_issue", 1]);
+});
+
+test("a list of an older server ends where it has no cursor, and JSON that is no list is an error", async (t) => {
+  const { url, requests } = await serve(t, (request, response) =>
+    json(response, 200, request.url.startsWith("/api/v1/documents") ? { items: [{ id: "a" }] } : { ok: true }));
+  const { keepsake } = connect(url);
+  for await (const document of keepsake.documents.list()) assert.equal(document.id, "a");
+  assert.equal(requests.length, 1);
+  const error = await thrown(keepsake.webhooks.list()[Symbol.asyncIterator]().next(), UnexpectedAnswerError);
+  assert.match(error.message, /^GET .*\/api\/v1\/.*webhooks: the answer is no list; check the address$/);
+});
+
+test("JSON that is no object is not an answer", async (t) => {
+  let value: unknown;
+  const { url } = await serve(t, (_, response) => json(response, 200, value));
+  for (value of [null, "text", 5, true]) await thrown(connect(url).keepsake.health(), UnexpectedAnswerError);
 });
 
 test("JSON of another server is not an answer to an error", async (t) => {

@@ -97,6 +97,21 @@ test("a part that fails says what was sent before it", async (t) => {
   });
 });
 
+test("an import whose connection is cut is repeated with its key, and then says what was sent", async (t) => {
+  const { url, requests } = await serve(t, (_, response, number) => {
+    if (number === 1) json(response, 200, { ...empty, received: 5000, created: 5000 });
+    else response.destroy();
+  });
+  const rows = Array.from({ length: 6_000 }, (_, i) => ({ id: `d${i}`, title: "x" }));
+  await assert.rejects(async () => await connect(url).keepsake.documents.import(rows), (error: ImportError) => {
+    assert.ok(error instanceof ImportError && error.cause instanceof ConnectionError, String(error));
+    assert.deepEqual([error.line, error.result.created], [5001, 5000]);
+    return true;
+  });
+  assert.equal(requests.length, 5);
+  assert.equal(new Set(requests.slice(1).map((r) => r.headers["idempotency-key"])).size, 1);
+});
+
 test("memories without IDs are not sent twice", async (t) => {
   const { url, requests } = await serve(t, (_, response) => refuse(response, 503, "unavailable"));
   const { keepsake } = connect(url);

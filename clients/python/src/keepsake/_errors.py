@@ -56,6 +56,8 @@ class APIError(KeepsakeError):
         text = self.message
         if self.field:
             text += f" ({self.field}: {self.issue})"
+        if self.issue == "unknown":
+            text += " The server is older than this client, or the name is wrong."
         if self.status == 429 and self.retry_after is not None:
             text += f" Try again in {self.retry_after:.0f} s."
         return f"{text} [{self.status} {self.code}, request {self.request_id}]"

@@ -16,6 +16,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 
 def camel(name: str) -> str:
@@ -40,6 +41,9 @@ class Answer(BaseModel):
         """Gives fields that an older server does not send a zero value, if the context asks for it."""
         if not (isinstance(data, dict) and isinstance(info.context, Filling)):
             return handler(data)
+        if info.context.whole and not data.keys() & {camel(name) for name in cls.model_fields}:
+            raise PydanticCustomError("no_known_field", "none of the fields is known")  # another server answered
+        info.context.whole = False
         absent = {
             camel(name): zero(field.annotation)
             for name, field in cls.model_fields.items()
@@ -49,7 +53,9 @@ class Answer(BaseModel):
 
 
 class Filling:
-    """The context of a validation that fills in what is absent."""
+    """The context of a validation that fills in what is absent, at first of the answer as a whole."""
+
+    whole = True
 
 
 def zero(annotation: Any) -> Any:
