@@ -107,6 +107,8 @@ func (t texts) DocumentChanges(_ context.Context, _ string, after int64, limit i
 
 func (t texts) DocumentChange(context.Context, string) (int64, error) { return int64(len(t)), nil }
 
+func (t texts) DocumentCount(context.Context, string) (int64, error) { return int64(len(t)), nil }
+
 func (t texts) ChangedWorkspaces(context.Context) (map[string]int64, error) {
 	return map[string]int64{"bench": int64(len(t))}, nil
 }

@@ -56,9 +56,9 @@ type SystemPart struct {
 	FreeBytes *int64 `json:"freeBytes"` // nil for parts other than the disk
 }
 
-// SearchIndexes describes the search indexes that were opened since the start of the process.
+// SearchIndexes describes the search indexes that the process holds.
 type SearchIndexes struct {
-	Documents     int64 `json:"documents"`
+	Documents     int64 `json:"documents"`     // in those that were opened since the start
 	DeadDocuments int64 `json:"deadDocuments"` // whose words are still in files
 	Segments      int64 `json:"segments"`
 	FileBytes     int64 `json:"fileBytes"`
@@ -69,6 +69,13 @@ type SearchIndexes struct {
 	Rewritten     int64 `json:"rewrittenDocuments"`
 	Renewing      int64 `json:"renewingDocuments"` // documents that are to be indexed again, because settings changed
 	Renewed       int64 `json:"renewedDocuments"`
+	Held          int64 `json:"held"`
+	DiskBudget    int64 `json:"diskBudgetBytes"` // 0: no bound
+	Built         int64 `json:"built"`           // since the start
+	Dropped       int64 `json:"dropped"`         // because of the disk budget
+	Building      int64 `json:"building"`        // now
+	BuildingDone  int64 `json:"buildingDocuments"`
+	BuildingAll   int64 `json:"buildingTotal"`
 }
 
 // Cache contains the statistics of one cache. Capacity is 0 if it is unlimited; Bytes is an estimate.

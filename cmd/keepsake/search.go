@@ -24,7 +24,8 @@ func searchReindexCommand(st *stage) *cobra.Command {
 		Use: "reindex", Short: "Rebuild the search index from the documents", Args: noArguments,
 		Long: "Builds the indexes of all workspaces, or of one, beside the present ones, which then take their place. Searches\n" +
 			"continue, also while a server is running on the data folder. The folder needs room for both. If the command is\n" +
-			"interrupted, a running server continues. Of several servers of an instance, each has indexes in its own data folder.",
+			"interrupted, a running server continues. Of several servers of an instance, each has indexes in its own data folder:\n" +
+			"those of the workspaces that were searched through it, and the one that --workspace names.",
 		Example: "  keepsake search reindex --data /var/lib/keepsake",
 	}
 	t := localFlags(st, cmd)

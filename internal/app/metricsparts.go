@@ -7,6 +7,7 @@ import (
 	"keepsake/internal/base/metrics"
 	"keepsake/internal/base/trace"
 	"keepsake/internal/govern/event"
+	"keepsake/internal/search"
 )
 
 // scrapeTimeout is how long metrics wait for the database. A metric that needs it is missing while it does not answer.
@@ -21,31 +22,51 @@ func (s *services) addSearchMetrics(r *metrics.Registry) {
 		Name: "keepsake_search_index_lag_changes", Type: metrics.Gauge,
 		Help: "Changes of documents that open search indexes do not contain yet.",
 	}
-	awaited := &metrics.Metric{
-		Name: "keepsake_search_indexes_awaited", Type: metrics.Gauge,
-		Help: "Search indexes that were not up to date since the start of the program; -1 while that is not known.",
+	indexes := &metrics.Metric{
+		Name: "keepsake_search_indexes", Type: metrics.Gauge, Labels: []string{"state"},
+		Help: "Search indexes that this process holds, and how many of them are open and being built.",
+	}
+	building := &metrics.Metric{
+		Name: "keepsake_search_index_building_documents", Type: metrics.Gauge, Labels: []string{"state"},
+		Help: "Documents of the indexes that are being built: those that they have, and those that they lack.",
+	}
+	built := &metrics.Metric{Name: "keepsake_search_index_build_seconds", Type: metrics.Histogram, Help: "How long it took to build a search index."}
+	dropped := &metrics.Metric{
+		Name: "keepsake_search_indexes_dropped_total", Type: metrics.Counter,
+		Help: "Search indexes that were dropped because of the disk budget.",
+	}
+	budget := &metrics.Metric{
+		Name: "keepsake_search_disk_budget_bytes", Type: metrics.Gauge,
+		Help: "Bytes of files beyond which search indexes are dropped; 0 means no bound.",
 	}
 	size := &metrics.Metric{
 		Name: "keepsake_search_index_bytes", Type: metrics.Gauge, Labels: []string{"place"},
-		Help: "Size of the search indexes that were opened since the start of the program, in files and in memory.",
+		Help: "Size of the search indexes that this process holds, in files and in memory.",
 	}
 	documents := &metrics.Metric{
 		Name: "keepsake_search_index_documents", Type: metrics.Gauge, Labels: []string{"state"},
-		Help: "Documents in these indexes, and deleted ones whose words are still in files.",
+		Help: "Documents in the search indexes that were opened since the start, and deleted ones whose words are still in files.",
 	}
 	flushes := &metrics.Metric{Name: "keepsake_search_index_flushes_total", Type: metrics.Counter, Help: "How often a search index wrote its changes to a file."}
 	merges := &metrics.Metric{Name: "keepsake_search_index_merges_total", Type: metrics.Counter, Help: "How often files of a search index were merged."}
 	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
 		n := s.search.indexer.State()
 		scrape.Set(lag, float64(n.Lag))
-		scrape.Set(awaited, float64(n.Awaited))
+		scrape.Set(indexes, float64(n.Held), "held")
+		scrape.Set(indexes, float64(n.Open), "open")
+		scrape.Set(indexes, float64(n.Building), "building")
+		scrape.Set(building, float64(n.BuildingDone), "indexed")
+		scrape.Set(building, float64(n.BuildingAll-n.BuildingDone), "missing")
+		scrape.SetHistogram(built, search.BuildBounds, n.Builds.Counts, n.Builds.Sum)
+		scrape.Set(dropped, float64(n.Dropped))
+		scrape.Set(budget, float64(n.DiskBudget))
 		scrape.Set(size, float64(n.Size.Files), "files")
 		scrape.Set(size, float64(n.Size.Memory), "memory")
 		scrape.Set(documents, float64(n.Size.Docs), "live")
 		scrape.Set(documents, float64(n.Size.Dead), "deleted")
 		scrape.Set(flushes, float64(n.Work.Flushes))
 		scrape.Set(merges, float64(n.Work.Merges))
-	}, lag, awaited, size, documents, flushes, merges)
+	}, lag, indexes, building, built, dropped, budget, size, documents, flushes, merges)
 }
 
 // addAuditMetrics adds how the audit log keeps up.

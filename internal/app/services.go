@@ -231,7 +231,7 @@ func assembleSearch(
 	shares := fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
 	indexer := search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Settings: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
-		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: shares.Background,
+		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: shares.Background, DiskBudget: cfg.Search.DiskBudget,
 	})
 	background := shares.Background
 	if i.Engine.Shared() {

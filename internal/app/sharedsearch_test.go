@@ -6,13 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/app/config"
-	"keepsake/internal/testing/await"
 	"keepsake/internal/testing/testtier"
 )
 
@@ -62,30 +60,8 @@ func TestWritesAreFoundByTheOtherProcess(t *testing.T) {
 	}
 }
 
-// A new process has indexes of its own to make before it is sent requests.
-func TestANewProcessIsReadyWhenItsIndexesAre(t *testing.T) {
-	t.Parallel()
-	database := apptest.Database(t)
-	p := startPair(t, database, generous)
-	here := operator(t, p.a)
-	var lines strings.Builder
-	documents := testtier.Rounds(300, 3_000)
-	for i := range documents {
-		fmt.Fprintf(&lines, `{"id":"d%d","text":"stone number %d"}`+"\n", i, i)
-	}
-	here.make("POST", "/api/v1/documents/import", lines.String())
-	await.Until(t, "the other follows without being asked", func() bool {
-		return strings.HasPrefix(ready(t, p.b), "200") && len(operator(t, p.b).found("stone")) == 100
-	})
-	c := startAnother(t, p)
-	await.Until(t, "the new process is ready", func() bool { return strings.HasPrefix(ready(t, c), "200") })
-	if answer := operator(t, c).make("GET", "/api/v1/search?q=stone", ""); answer["total"].(float64) != float64(documents) {
-		t.Errorf("the new process finds %v documents, want %d", answer["total"], documents)
-	}
-}
-
 // startAnother starts one more process on the pair's database.
-func startAnother(t *testing.T, p *pair) *apptest.Running {
+func startAnother(t *testing.T, p *pair, change ...func(*config.Config)) *apptest.Running {
 	t.Helper()
 	dir := t.TempDir()
 	key, err := os.ReadFile(filepath.Join(p.a.Config.Data, "master.key"))
@@ -98,6 +74,9 @@ func startAnother(t *testing.T, p *pair) *apptest.Running {
 	c := apptest.Start(t, apptest.With(func(c *config.Config) {
 		c.DatabaseURL, c.Data = p.url, dir
 		generous(c)
+		for _, fn := range change {
+			fn(c)
+		}
 	}))
 	c.Key, c.Workspace = p.a.Key, p.a.Workspace
 	return c

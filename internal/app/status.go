@@ -50,6 +50,8 @@ func (s *services) indexNumbers() v1.IndexNumbers {
 		Documents: n.Size.Docs, DeadDocuments: n.Size.Dead, Segments: int64(n.Size.Segments), FileBytes: n.Size.Files, MemoryBytes: n.Size.Memory,
 		LagChanges: n.Lag, Flushes: n.Work.Flushes, Merges: n.Work.Merges, Rewritten: n.Work.Rewritten,
 		Renewing: n.Renewing, Renewed: n.Renewed,
+		Held: n.Held, DiskBudget: n.DiskBudget, Built: n.Builds.Total(), Dropped: n.Dropped,
+		Building: n.Building, BuildingDone: n.BuildingDone, BuildingAll: n.BuildingAll,
 	}
 }
 
@@ -125,12 +127,8 @@ func timed(check func(context.Context) error) func(context.Context) (backend.Mea
 }
 
 func (s *services) checkIndexes(ctx context.Context) (backend.Measured, error) {
-	lag, most, awaited := s.search.indexer.Lag(), int64(maxIndexLag), max(s.search.indexer.Awaited(), 0)
-	m := backend.Measured{ChangesBehind: &lag, MaxChangesBehind: &most}
-	if s.instance.Engine.Shared() {
-		m.IndexesAwaited = &awaited
-	}
-	return m, s.indexesReady(ctx)
+	n, most := s.search.indexer.State(), int64(maxIndexLag)
+	return backend.Measured{ChangesBehind: &n.Lag, MaxChangesBehind: &most, IndexesBuilding: &n.Building}, s.indexesReady(ctx)
 }
 
 // minFree is the free space below which readiness reports degraded: soon nothing can be written.
@@ -228,14 +226,11 @@ func (s *services) usageFlushes(context.Context) error {
 // maxIndexLag is the number of changes that an index applies in about two seconds, the longest wait of a search.
 const maxIndexLag = 5_000
 
-// indexesReady returns an error while searches would have to wait. A new member is not ready until its indexes are built,
-// because the other members can serve meanwhile.
+// indexesReady returns an error while searches would have to wait. No index needs to be built before: that of a workspace is built at
+// its first search.
 func (s *services) indexesReady(ctx context.Context) error {
-	if n := s.search.indexer.Awaited(); n != 0 && s.instance.Engine.Shared() {
-		if n < 0 {
-			return errors.New("the list of workspaces with documents is not loaded yet")
-		}
-		return fmt.Errorf("the indexes of %d workspaces are not up to date yet", n)
+	if !s.search.indexer.Loaded() && s.instance.Engine.Shared() {
+		return errors.New("the list of workspaces with documents is not loaded yet")
 	}
 	return s.indexCurrent(ctx)
 }

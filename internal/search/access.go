@@ -37,21 +37,23 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 	if _, err := x.loadSettings(waiting, f); err != nil {
 		return err
 	}
-	if _, err := x.acquire(f); err != nil {
+	if err := x.demand(f); err != nil {
 		return err
 	}
 	defer x.release(f)
 	if f.position.Load() < f.target.Load() || x.unsure(f) {
 		x.turns.add(f)
-		if err := x.await(waiting, f); err != nil {
-			return errBehind.Because(err)
+		if err := x.awaitBuilt(ctx, waiting, f); err != nil {
+			return err
 		}
 	}
 	if x.o.Shared && f.position.Load() > f.target.Load() { // what the index holds was lost
 		x.turns.add(f)
 		return errBehind
 	}
-	s, err := x.loadSettings(waiting, f)
+	reading, cancel := context.WithTimeout(ctx, x.o.Wait)
+	defer cancel()
+	s, err := x.loadSettings(reading, f)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (x *Indexer) options(f *folder) index.Options {
 	}
 	return index.Options{
 		Label:   label,
-		Lexicon: x.lexicon, Maintenance: x.maintenance, Now: x.o.Now, SmallBytes: x.o.Small,
+		Lexicon: x.lexicon, Maintenance: x.maintenance, Now: x.o.Now, SmallBytes: x.o.Small, Resized: x.trims.check,
 		Corrupt: func(err error) {
 			if x.markBroken(f) {
 				x.o.Log.Warn("rebuilding an index that failed", "workspace", f.workspaceID, "error", err)
@@ -148,10 +150,8 @@ func (x *Indexer) markBroken(f *folder) bool {
 	return true
 }
 
-// acquire opens f's index if it is not open and keeps it open until release.
-func (x *Indexer) acquire(f *folder) (*index.Index, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// use opens f's index if it is not open, and keeps it open until release. The caller holds f.mu.
+func (x *Indexer) use(f *folder) (*index.Index, error) {
 	if f.broken {
 		if f.users > 0 {
 			return nil, errBehind
@@ -176,6 +176,7 @@ func (x *Indexer) acquire(f *folder) (*index.Index, error) {
 		x.open = append(x.open, f)
 		x.mu.Unlock()
 		x.verify(f)
+		f.begin(x.o.Now())
 	}
 	f.users++
 	f.used.Store(x.uses.Add(1))
@@ -187,6 +188,9 @@ func (x *Indexer) release(f *folder) {
 	f.mu.Lock()
 	f.users--
 	f.mu.Unlock()
+	if x.trims.over.Load() {
+		x.trims.check()
+	}
 	if victim := x.victim(); victim != nil {
 		x.evictions.Add(1)
 		if err := victim.closeIndex(); err != nil {

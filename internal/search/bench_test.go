@@ -63,6 +63,10 @@ func (l *library) DocumentChange(context.Context, string) (int64, error) {
 	return int64(len(l.changes)), nil
 }
 
+func (l *library) DocumentCount(context.Context, string) (int64, error) {
+	return int64(len(l.changes)), nil
+}
+
 func (l *library) ChangedWorkspaces(context.Context) (map[string]int64, error) {
 	return map[string]int64{workspace: int64(len(l.changes))}, nil
 }

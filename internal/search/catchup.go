@@ -27,15 +27,21 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err := x.replace(ctx, f); err != nil {
 		return true, err
 	}
+	if keeps, err := x.keeps(ctx, f); !keeps {
+		return false, err
+	}
 	s, err := x.loadSettings(ctx, f)
 	if err != nil {
 		return false, err
 	}
 	open, err := x.acquire(f)
-	if err != nil {
+	if open == nil {
 		return false, err
 	}
 	defer x.release(f)
+	if err := x.count(ctx, f); err != nil {
+		return false, err
+	}
 	if err := x.planRenewal(f, open, s); err != nil {
 		return false, err
 	}
@@ -80,6 +86,9 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	}
 	f.raise(position) // changes that were committed during the read are included
 	f.position.Store(position)
+	if took, built := f.advance(x.o.Now()); built {
+		x.builds.add(took)
+	}
 	f.announce()
 	f.batch = nextBatch(f.batch, changes)
 	return position < target || len(f.renewal.collections) > 0, nil
@@ -185,13 +194,14 @@ func nextBatch(batch int, changes []document.Change) int {
 	return batch
 }
 
-// Pace waits until the workspace's index has a change. It returns an error if that takes longer than a search would wait.
+// Pace waits until the workspace's index has a change, if the process holds it. It returns an error if that takes longer than a
+// search would wait.
 func (x *Indexer) Pace(ctx context.Context, workspaceID string, change int64) error {
 	f := x.have(workspaceID)
-	if f == nil {
+	if f == nil || !f.followed(x.o.Shared) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
-	return f.waitFor(ctx, func() bool { return f.position.Load() >= change })
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= change || !f.followed(x.o.Shared) })
 }

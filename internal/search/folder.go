@@ -26,7 +26,12 @@ type folder struct {
 	handed   handed
 	settings atomic.Pointer[settings] // nil: read them
 	renewing atomic.Int64             // documents that are to be indexed again
-	used     atomic.Int64             // rises with every use; the smallest is evicted first
+	used     atomic.Int64             // rises with every use; the smallest is closed first
+	searched atomic.Int64             // the same with every search; the smallest is dropped first
+
+	// See hold.go. Except by load and by the indexing goroutine, they are changed by a holder of mu.
+	holds atomic.Bool // the process holds the index
+	cold  atomic.Bool // only a search can change that
 
 	mu              sync.Mutex // guards the rest; held while the index is opened and closed
 	index           *index.Index
@@ -39,12 +44,12 @@ type folder struct {
 	size            index.Size    // when the index was closed last
 	work            index.Work    // of earlier openings
 	settingsChanges int64         // how often settings was dropped
+	build           *build        // nil unless it is being built
 	mergeAt         time.Time     // when the closed index must be merged, so that deleted documents leave its files; zero: never
 
 	// Only used by the indexing goroutine.
 	batch   int     // changes per turn
 	renewal renewal // what is indexed again
-	awaited bool    // it was never up to date since the start
 }
 
 const unknown = -1
@@ -72,12 +77,6 @@ func (f *folder) lower(change int64) {
 
 // known returns the last known change of the workspace.
 func (f *folder) known() int64 { return max(f.target.Load(), f.position.Load()) }
-
-// caughtUp reports whether the index has every known change.
-func (f *folder) caughtUp() bool {
-	position := f.position.Load()
-	return position != unknown && position >= f.target.Load()
-}
 
 // announce wakes all requests that wait for the index.
 func (f *folder) announce() {
@@ -149,6 +148,10 @@ func (f *folder) closeIndex() error {
 	f.index.Abandon()
 	f.index = nil
 	f.position.Store(unknown)
+	if f.size.Files == 0 { // nothing is left of it
+		f.holds.Store(false)
+		f.build = nil
+	}
 	return err
 }
 
@@ -170,7 +173,7 @@ func (f *folder) discard() error {
 		f.index = nil
 		f.position.Store(unknown)
 	}
-	f.size, f.mergeAt = index.Size{}, time.Time{}
+	f.size, f.mergeAt, f.build = index.Size{}, time.Time{}, nil
 	if err := os.RemoveAll(f.dir); err != nil {
 		return fmt.Errorf("remove an index: %w", err)
 	}

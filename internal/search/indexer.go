@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +22,7 @@ type Source interface {
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error)
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
 	DocumentChange(ctx context.Context, workspaceID string) (int64, error)
+	DocumentCount(ctx context.Context, workspaceID string) (int64, error)
 	ChangedWorkspaces(ctx context.Context) (map[string]int64, error)
 }
 
@@ -35,12 +37,15 @@ type IndexerOptions struct {
 	MaxOpen  int           // indexes kept open at once; 0: 64
 	Wait     time.Duration // how long a search waits for its workspace's index to catch up; 0: 2 s
 	Shared   bool          // other processes change documents, too, without reporting it
+	// Foreground is the number of documents up to which a search waits for an index that is built; 0: 50,000.
+	Foreground int64
+	DiskBudget int64 // bytes of files of indexes beyond which those that were searched least recently are dropped; 0: no bound
 	// Background runs a piece of work that no client waits for; nil: at once.
 	Background func(ctx context.Context, piece func() error) error
 	Small      int64 // bytes up to which an index has no files; 0: the default of package index
 }
 
-// Indexer keeps an index for each workspace up to date with its documents.
+// Indexer builds the indexes of the workspaces that are searched, and keeps them up to date with the documents (hold.go).
 //
 // An index contains the number of its last change, and later changes are read from the store. An index that cannot be read,
 // or that is ahead of the store, is rebuilt. Workspaces take turns with a limited number of changes each, so that a large
@@ -57,7 +62,6 @@ type Indexer struct {
 	changes changeReads
 
 	loaded  chan struct{} // closed when the workspaces with documents are known
-	awaited atomic.Int64  // indexes that were never up to date since the start
 	mu      sync.Mutex
 	folders map[string]*folder
 	open    []*folder
@@ -66,6 +70,8 @@ type Indexer struct {
 	renewed                       atomic.Int64 // documents that were indexed again
 
 	rebuilds rebuilds
+	builds   builds
+	trims    trims
 }
 
 // NewIndexer returns an Indexer. It opens no index before Run or a search.
@@ -76,6 +82,9 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	if o.Wait == 0 {
 		o.Wait = 2 * time.Second
 	}
+	if o.Foreground == 0 {
+		o.Foreground = 50_000
+	}
 	if o.Background == nil {
 		o.Background = func(_ context.Context, piece func() error) error { return piece() }
 	}
@@ -84,16 +93,17 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		lexicon: index.NewLexicon(), maintenance: index.NewMaintenance(o.Log),
 		changes: newChangeReads(o.Wait, o.Source.DocumentChange),
 		loaded:  make(chan struct{}), folders: map[string]*folder{},
-		rebuilds: rebuilds{queue: make(chan []*folder, 1)},
+		rebuilds: rebuilds{queue: make(chan []*folder, 1)}, trims: trims{due: make(chan struct{}, 1)},
 	}
 }
 
-// Run brings every index up to date and then follows the changes, until ctx ends. Call it once.
+// Run brings the indexes in the folder up to date, and then follows the changes of all that are held, until ctx ends. Call it
+// once.
 func (x *Indexer) Run(ctx context.Context) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of indexes: %w", err)
 	}
-	if err := x.removeUnfinished(); err != nil {
+	if err := errors.Join(removeLeft(x.o.Dir, unfinished), removeLeft(x.o.Dir, dropped)); err != nil {
 		return err
 	}
 	var away outage
@@ -110,6 +120,9 @@ func (x *Indexer) Run(ctx context.Context) error {
 	others.Go(func() { x.maintenance.Run(ctx) })
 	others.Go(func() { x.sweep(ctx) })
 	others.Go(func() { x.rebuild(ctx) })
+	if x.o.DiskBudget > 0 {
+		others.Go(func() { x.trim(ctx) })
+	}
 	if x.o.Shared {
 		others.Go(func() { x.lookAround(ctx) })
 	}
@@ -135,10 +148,6 @@ func (x *Indexer) Run(ctx context.Context) error {
 			time.AfterFunc(time.Second, func() { x.turns.add(f) })
 		case again:
 			x.turns.add(f)
-		}
-		if err == nil && f.awaited && (!again || f.caughtUp()) {
-			f.awaited = false
-			x.awaited.Add(-1)
 		}
 	}
 }
@@ -171,20 +180,34 @@ func (o *outage) end(log *slog.Logger) {
 	}
 }
 
-// load reads which workspaces have documents. Workspaces without requests are indexed after the others.
+// load reads which workspaces have documents, and which indexes are in the folder. Those are brought up to date, after the
+// workspaces with requests.
 func (x *Indexer) load(ctx context.Context) error {
 	changed, err := x.o.Source.ChangedWorkspaces(ctx)
 	if err != nil {
 		return fmt.Errorf("list workspaces with documents: %w", err)
 	}
+	held, err := indexesIn(x.o.Dir)
+	if err != nil {
+		return err
+	}
 	for workspaceID, change := range changed {
-		f := x.folder(workspaceID)
-		f.raise(change)
-		f.awaited = true
+		if !x.o.Shared { // otherwise a search asks for the number
+			x.folder(workspaceID).raise(change)
+		}
+	}
+	for _, h := range held {
+		f := x.folder(h.workspaceID)
+		f.raise(changed[h.workspaceID])
+		f.mu.Lock()
+		f.size.Files = h.bytes
+		f.mu.Unlock()
+		f.searched.Store(x.uses.Add(1))
+		f.holds.Store(true)
 		x.turns.addLater(f)
 	}
-	x.awaited.Store(int64(len(changed)))
 	close(x.loaded)
+	x.trims.check()
 	return nil
 }
 
@@ -196,14 +219,20 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 	} else {
 		f.raise(change)
 	}
-	x.turns.add(f)
+	if f.followed(x.o.Shared) {
+		x.turns.add(f)
+	} else {
+		f.handed.clear()
+	}
 }
 
 // Record reports the committed changes of documents, in their order, which are indexed after the next call of Notify. A search
 // waits for them nevertheless. The documents must not be changed any more.
 func (x *Indexer) Record(workspaceID string, documents []*document.Document) {
 	f := x.folder(workspaceID)
-	f.handed.add(documents)
+	if f.followed(x.o.Shared) {
+		f.handed.add(documents)
+	}
 	f.raise(documents[len(documents)-1].Change)
 }
 
@@ -238,12 +267,12 @@ func (x *Indexer) Close() error {
 	return first
 }
 
-// Awaited returns how many indexes were never up to date since the start, or -1 while that is unknown.
-func (x *Indexer) Awaited() int64 {
+// Loaded reports whether it is known which workspaces have documents and which indexes are in the folder.
+func (x *Indexer) Loaded() bool {
 	select {
 	case <-x.loaded:
-		return x.awaited.Load()
+		return true
 	default:
-		return -1
+		return false
 	}
 }

@@ -40,8 +40,9 @@ type rebuilds struct {
 // errRebuilding is the error of a second rebuild.
 var errRebuilding = problem.Conflicts("Indexes are being rebuilt already.")
 
-// StartRebuild starts to rebuild the index of a workspace, or all indexes if workspaceID is empty. It returns problem.Conflict
-// during a rebuild, problem.NotFound for a workspace without documents, and problem.Unavailable while the workspaces are unknown.
+// StartRebuild starts to rebuild the index of a workspace, or all indexes if workspaceID is empty: those that the process holds or,
+// if it is alone, those of all workspaces. It returns problem.Conflict during a rebuild, problem.NotFound for a workspace without
+// documents, and problem.Unavailable while the workspaces are unknown.
 func (x *Indexer) StartRebuild(ctx context.Context, workspaceID string) (Rebuild, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
@@ -50,11 +51,9 @@ func (x *Indexer) StartRebuild(ctx context.Context, workspaceID string) (Rebuild
 	case <-ctx.Done():
 		return Rebuild{}, errBehind.Because(ctx.Err())
 	}
-	chosen := slices.DeleteFunc(x.all(), func(f *folder) bool {
-		return f.known() <= 0 || workspaceID != "" && f.workspaceID != workspaceID
-	})
-	if workspaceID != "" && len(chosen) == 0 {
-		return Rebuild{}, problem.Missing()
+	chosen, err := x.toRebuild(ctx, workspaceID)
+	if err != nil {
+		return Rebuild{}, err
 	}
 	slices.SortFunc(chosen, func(a, b *folder) int { return strings.Compare(a.workspaceID, b.workspaceID) })
 	x.rebuilds.mu.Lock()
@@ -69,6 +68,21 @@ func (x *Indexer) StartRebuild(ctx context.Context, workspaceID string) (Rebuild
 	x.rebuilds.state = state
 	x.rebuilds.queue <- chosen // there is room, because none is running
 	return state, nil
+}
+
+// toRebuild returns the folders of the indexes to rebuild.
+func (x *Indexer) toRebuild(ctx context.Context, workspaceID string) ([]*folder, error) {
+	if workspaceID == "" {
+		return slices.DeleteFunc(x.all(), func(f *folder) bool { return f.known() <= 0 || x.o.Shared && !f.holds.Load() }), nil
+	}
+	f, err := x.upToDate(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil || f.known() <= 0 {
+		return nil, problem.Missing()
+	}
+	return []*folder{f}, nil
 }
 
 // Rebuilding returns the progress of the last rebuild.
@@ -113,14 +127,14 @@ func (x *Indexer) rebuildEach(ctx context.Context, chosen []*folder) error {
 // unfinished is the end of the name of the folder in which an index is rebuilt.
 const unfinished = ".new"
 
-// removeUnfinished removes what was being built when the process ended.
-func (x *Indexer) removeUnfinished() error {
-	dirs, err := filepath.Glob(filepath.Join(x.o.Dir, "*"+unfinished))
-	for _, dir := range dirs {
-		err = errors.Join(err, os.RemoveAll(dir))
+// removeLeft removes folders in dir whose names have an end: what was being built or removed when a process ended.
+func removeLeft(dir, end string) error {
+	left, err := filepath.Glob(filepath.Join(dir, "*"+end))
+	for _, path := range left {
+		err = errors.Join(err, os.RemoveAll(path))
 	}
 	if err != nil {
-		return fmt.Errorf("remove unfinished indexes: %w", err)
+		return fmt.Errorf("remove folders of indexes: %w", err)
 	}
 	return nil
 }
@@ -245,7 +259,8 @@ func (x *Indexer) takePlace(f *folder, r *replacement) error {
 		x.turns.add(f)
 		return fmt.Errorf("move an index: %w", err)
 	}
-	f.index, f.broken = r.index, false
+	f.index, f.broken, f.build = r.index, false, nil
+	f.holds.Store(true)
 	f.raise(r.position) // changes that were committed during the read are included
 	f.position.Store(r.position)
 	if !wasOpen {

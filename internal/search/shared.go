@@ -41,10 +41,6 @@ func (x *Indexer) look(ctx context.Context) error {
 	}
 	for f, known := range before {
 		x.hear(f, known, last[f.workspaceID])
-		delete(last, f.workspaceID)
-	}
-	for workspaceID, change := range last {
-		x.hear(x.folder(workspaceID), 0, change)
 	}
 	return nil
 }
@@ -66,10 +62,10 @@ func (x *Indexer) known() map[*folder]int64 {
 func (x *Indexer) hear(f *folder, known, last int64) {
 	if last < known {
 		f.lower(last)
-		x.turns.add(f)
+	} else if !f.raise(last) {
 		return
 	}
-	if f.raise(last) {
+	if f.holds.Load() {
 		x.turns.add(f)
 	}
 }

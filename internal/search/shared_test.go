@@ -194,6 +194,9 @@ func TestALookBringsInWhatOthersWrote(t *testing.T) {
 	source := &asking{Source: b.store.Documents, looked: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
 	<-source.looked // at the start
+	b.text("a", "stone")
+	a.ids(t, "stone") // from now on it has the index
+	<-source.read
 	for range 3 {
 		b.text("a", "stone")
 		must(t, a.indexer.Look(t.Context()))
@@ -202,7 +205,7 @@ func TestALookBringsInWhatOthersWrote(t *testing.T) {
 	}
 }
 
-func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
+func TestANewMemberHasLoadedWithoutAnyIndex(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for i := range 5 {
@@ -212,11 +215,15 @@ func TestIndexesOfANewMemberAreAwaited(t *testing.T) {
 	source := &asking{Source: b.store.Documents}
 	source.refuses.Store(true)
 	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
-	if n := a.indexer.Awaited(); n != -1 {
-		t.Errorf("%d indexes are awaited before it is known which there are", n)
+	if a.indexer.Loaded() {
+		t.Error("it has loaded what the source refuses")
 	}
 	source.refuses.Store(false)
-	await.Until(t, "no index is awaited", func() bool { return a.indexer.Awaited() == 0 })
+	await.Until(t, "it has loaded", a.indexer.Loaded)
+	must(t, a.indexer.Look(t.Context()))
+	if s := a.indexer.State(); s.Held != 0 || s.Builds.Total() != 0 {
+		t.Errorf("without a search, it has %+v", s)
+	}
 }
 
 // A database server that ends may have a successor that lacks the last changes. What was indexed of them goes.
@@ -274,6 +281,10 @@ func (s *swapped) DocumentChanges(ctx context.Context, workspaceID string, after
 
 func (s *swapped) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
 	return s.source().DocumentChange(ctx, workspaceID)
+}
+
+func (s *swapped) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
+	return s.source().DocumentCount(ctx, workspaceID)
 }
 
 func (s *swapped) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {

@@ -29,28 +29,46 @@ func (x *Indexer) Stats() Stats {
 	return s
 }
 
-// State describes the indexes of all workspaces. An index that was not opened since the start has no size.
+// State describes the indexes that the process holds. Of an index that was not opened since the start, only the size of its files is
+// known.
 type State struct {
 	Size     index.Size
-	Work     index.Work // since the start
-	Indexes  int64
+	Work     index.Work // since the start, also on indexes that were dropped
+	Held     int64
 	Open     int64
 	Lag      int64
-	Awaited  int64
 	Renewing int64 // documents that are to be indexed again, because settings of their collection changed
 	Renewed  int64 // documents that were, since the start
+
+	Building     int64 // indexes that are being built
+	BuildingDone int64 // documents in them
+	BuildingAll  int64 // documents that they will have
+	Builds       Builds
+	Dropped      int64 // indexes that were dropped since the start
+	DiskBudget   int64 // bytes; 0: no bound
 }
 
 // State returns the current state of the indexes.
 func (x *Indexer) State() State {
-	s := State{Lag: x.Lag(), Awaited: x.Awaited(), Renewed: x.renewed.Load()}
+	s := State{
+		Lag: x.Lag(), Renewed: x.renewed.Load(),
+		Builds: x.builds.read(), Dropped: x.trims.dropped.Load(), DiskBudget: x.o.DiskBudget,
+	}
 	for _, f := range x.all() {
 		size, work, open := f.state()
 		s.Size.Add(size)
 		s.Work.Add(work)
 		s.Renewing += f.renewing.Load()
-		if s.Indexes++; open {
+		if f.holds.Load() {
+			s.Held++
+		}
+		if open {
 			s.Open++
+		}
+		if b := f.underway(); b != nil {
+			s.Building++
+			s.BuildingDone += b.done
+			s.BuildingAll += max(b.done, b.documents)
 		}
 	}
 	return s
@@ -67,14 +85,12 @@ func (x *Indexer) all() []*folder {
 	return list
 }
 
-// Lag returns how many known changes are missing in the indexes of all workspaces. A closed index does not count, because
-// what it lacks is only known when it is opened.
+// Lag returns how many known changes are missing in the indexes. An index that is being built does not count: no other waits for it.
+// Nor does a closed one, because what it lacks is only known when it is opened.
 func (x *Indexer) Lag() int64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	var lag int64
-	for _, f := range x.folders {
-		if position := f.position.Load(); position != unknown {
+	for _, f := range x.all() {
+		if position := f.position.Load(); position != unknown && f.underway() == nil {
 			lag += max(0, f.target.Load()-position)
 		}
 	}

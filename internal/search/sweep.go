@@ -20,6 +20,9 @@ func (x *Indexer) sweep(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		if err := removeLeft(x.o.Dir, dropped); err != nil {
+			x.o.Log.Error("removing a dropped index failed", "error", err)
+		}
 		for _, f := range x.all() {
 			if !f.mergeIsDue(x.o.Now()) || ctx.Err() != nil {
 				continue
@@ -41,7 +44,7 @@ func (f *folder) mergeIsDue(now time.Time) bool {
 // merge opens f's index and merges its files as long as that is due.
 func (x *Indexer) merge(ctx context.Context, f *folder) error {
 	open, err := x.acquire(f)
-	if err != nil {
+	if open == nil {
 		return err
 	}
 	defer x.release(f)

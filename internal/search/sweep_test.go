@@ -51,6 +51,10 @@ func (s *shelves) DocumentChange(_ context.Context, workspaceID string) (int64, 
 	return int64(len(s.list[workspaceID])), nil
 }
 
+func (s *shelves) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
+	return s.DocumentChange(ctx, workspaceID)
+}
+
 func (s *shelves) ChangedWorkspaces(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

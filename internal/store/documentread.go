@@ -153,13 +153,23 @@ func (p prefixed) Scan(dest ...any) error { return p.row.Scan(append([]any{p.fir
 
 // DocumentChange implements document.Store.
 func (s *Documents) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+	return s.headNumber(ctx, workspaceID, "change")
+}
+
+// DocumentCount implements document.Store.
+func (s *Documents) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
+	return s.headNumber(ctx, workspaceID, "documents")
+}
+
+// headNumber reads a column of a workspace's row of document_head, or returns 0 if there is none.
+func (s *Documents) headNumber(ctx context.Context, workspaceID, column string) (int64, error) {
 	var n int64
-	err := s.main.In(ctx).QueryRow(ctx, `SELECT change FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
+	err := s.main.In(ctx).QueryRow(ctx, `SELECT `+column+` FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read change number: %w", err)
+		return 0, fmt.Errorf("read the head of the documents: %w", err)
 	}
 	return n, nil
 }

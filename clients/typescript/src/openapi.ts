@@ -1987,7 +1987,7 @@ export interface components {
             parts: components["schemas"]["PartView"][];
             /** @description The ID of the request, as in X-Request-Id. */
             requestId: string;
-            /** @description The search indexes that this process has opened, of all workspaces together. */
+            /** @description The search indexes that this process holds, of all workspaces together. */
             searchIndexes: components["schemas"]["SearchIndexesView"];
             /**
              * Format: int64
@@ -3877,9 +3877,9 @@ export interface components {
             freeBytes?: number;
             /**
              * Format: int64
-             * @description The number of indexes that a new process still builds before it is ready.
+             * @description The number of indexes that are being built. Nothing but searches of their workspaces waits for them.
              */
-            indexesAwaited?: number;
+            indexesBuilding?: number;
             /**
              * Format: int64
              * @description The number of changes behind from which the check fails.
@@ -4608,14 +4608,44 @@ export interface components {
         SearchIndexesView: {
             /**
              * Format: int64
+             * @description The number of indexes that are being built now. Searches of their workspaces wait, or get 503.
+             */
+            building: number;
+            /**
+             * Format: int64
+             * @description How many documents these have so far.
+             */
+            buildingDocuments: number;
+            /**
+             * Format: int64
+             * @description How many documents they will have.
+             */
+            buildingTotal: number;
+            /**
+             * Format: int64
+             * @description How many indexes were built since the start of the process.
+             */
+            built: number;
+            /**
+             * Format: int64
              * @description Deleted and replaced documents whose words are still in files.
              */
             deadDocuments: number;
             /**
              * Format: int64
-             * @description The number of documents in the indexes that were opened since the start of the process. The other numbers are of the same indexes.
+             * @description The bytes of files beyond which the indexes that were searched least recently are dropped (search.diskBudget). 0 means no bound.
+             */
+            diskBudgetBytes: number;
+            /**
+             * Format: int64
+             * @description The number of documents in the indexes that were opened since the start of the process.
              */
             documents: number;
+            /**
+             * Format: int64
+             * @description How many indexes were dropped since the start of the process, because of the disk budget.
+             */
+            dropped: number;
             /**
              * Format: int64
              * @description The size of the indexes' files in bytes.
@@ -4626,6 +4656,11 @@ export interface components {
              * @description How often changes in memory were written to a file since the start of the process.
              */
             flushes: number;
+            /**
+             * Format: int64
+             * @description The number of indexes that the process holds: those of workspaces that were searched through it.
+             */
+            held: number;
             /**
              * Format: int64
              * @description Changes of documents that the open indexes do not contain yet.

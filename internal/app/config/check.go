@@ -88,6 +88,9 @@ func (c *Config) check() error {
 			return wrong(n.setting, "must be at least 1")
 		}
 	}
+	if c.Search.DiskBudget < 0 {
+		return wrong("search.diskBudget", "must not be negative")
+	}
 	if c.Limits.RedisWait < time.Millisecond || c.Limits.RedisWait > time.Minute {
 		return wrong("limits.redisWait", "must be from 1ms to 1m")
 	}

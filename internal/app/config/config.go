@@ -31,6 +31,7 @@ type Config struct {
 	Log      Log      `setting:"log"`
 	Limits   Limits   `setting:"limits"`
 	Index    Index    `setting:"index"`
+	Search   Search   `setting:"search"`
 	Shutdown Shutdown `setting:"shutdown"`
 	Cluster  Cluster  `setting:"cluster"`
 	Audit    Audit    `setting:"audit"`
@@ -87,6 +88,11 @@ type Limits struct {
 // Index bounds the search indexes.
 type Index struct {
 	Open int `setting:"open" help:"search indexes of workspaces kept open"`
+}
+
+// Search is which search indexes the process holds.
+type Search struct {
+	DiskBudget int64 `setting:"diskBudget" help:"bytes of search indexes on disk; beyond them, the indexes that were searched least recently are dropped, and built again when they are searched (0: no bound)"`
 }
 
 // Shutdown is how a stop goes.

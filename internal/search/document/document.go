@@ -118,6 +118,8 @@ type Store interface {
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]Change, error)
 	// DocumentChange returns the number of the workspace's last change, or 0.
 	DocumentChange(ctx context.Context, workspaceID string) (int64, error)
+	// DocumentCount returns how many documents a workspace has.
+	DocumentCount(ctx context.Context, workspaceID string) (int64, error)
 	// ChangedWorkspaces returns the number of the last change of each workspace that has one.
 	ChangedWorkspaces(ctx context.Context) (map[string]int64, error)
 }

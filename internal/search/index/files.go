@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // files are the files of an index.
@@ -78,6 +79,22 @@ func (f *folder) list() ([]string, error) {
 }
 
 func (f *folder) sync() error { return syncDir(*f.dir.Load()) }
+
+// Files returns the size of the files of an index in a folder, and when the last of them was written. The error is fs.ErrNotExist if
+// the folder has no index.
+func Files(dir string) (bytes int64, written time.Time, err error) {
+	manifest, err := os.Stat(filepath.Join(dir, manifestName))
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.Name() != manifestName {
+			bytes += info.Size()
+		}
+	}
+	return bytes, manifest.ModTime(), err
+}
 
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" { // it cannot, and renames are durable

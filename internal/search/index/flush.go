@@ -37,6 +37,7 @@ func (x *Index) Flush() error {
 	x.publish(next)
 	x.o.Maintenance.flushed(x, next.memory(0))
 	x.o.Maintenance.merge(x, x.mergeAt(next))
+	x.o.Resized()
 	return nil
 }
 

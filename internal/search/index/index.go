@@ -32,6 +32,7 @@ type Options struct {
 	DeadAge     time.Duration    // how long a deleted document can stay in a large file; default: 24 hours
 	Label       string           // of an index that is created
 	Corrupt     func(error)      // is called if a flush or a merge in the background cannot read a file; default: nothing
+	Resized     func()           // is called after a flush or a merge, and must not wait; default: nothing
 
 	files files // default: those of the folder
 }
@@ -57,6 +58,9 @@ func (o *Options) setDefaults(dir string) {
 	}
 	if o.Corrupt == nil {
 		o.Corrupt = func(error) {}
+	}
+	if o.Resized == nil {
+		o.Resized = func() {}
 	}
 	if o.files == nil && dir != "" {
 		o.files = newFolder(dir)

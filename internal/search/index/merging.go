@@ -60,6 +60,7 @@ func (x *Index) replace(parts []part, written *segment) error {
 		return err
 	}
 	x.publishReplacement(parts, written)
+	x.o.Resized()
 	for i := range parts {
 		_ = x.o.files.remove(parts[i].name) // what remains is removed at the next start
 	}

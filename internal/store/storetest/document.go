@@ -94,7 +94,10 @@ func testDocument(t *testing.T, setup setup) {
 		_, err = s.Documents.PutDocument(t.Context(), "wsp_b", newDocument("d"), document.Put{Max: new(int64(1)), CreateOnly: true})
 		noError(t, err)
 		wantChange(t, s, "wsp_a", 2)
+		wantCount(t, s, "wsp_a", 1)
 		noError(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", nil))
+		wantCount(t, s, "wsp_a", 0)
+		wantCount(t, s, "wsp_unknown", 0)
 		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("e"), document.Put{Max: new(int64(1))}) // there is room again
 		noError(t, err)
 	})
@@ -323,6 +326,15 @@ func wantDocument(t *testing.T, got, want *document.Document) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func wantCount(t *testing.T, s *store.Store, workspaceID string, want int64) {
+	t.Helper()
+	n, err := s.Documents.DocumentCount(t.Context(), workspaceID)
+	noError(t, err)
+	if n != want {
+		t.Errorf("documents of %s: got %d, want %d", workspaceID, n, want)
 	}
 }
 

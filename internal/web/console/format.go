@@ -88,7 +88,7 @@ func plural(n int64, thing string) string {
 	if stem, ok := strings.CutSuffix(thing, "ry"); ok {
 		return count(n) + " " + stem + "ries"
 	}
-	if strings.HasSuffix(thing, "sh") {
+	if strings.HasSuffix(thing, "sh") || strings.HasSuffix(thing, "x") {
 		return count(n) + " " + thing + "es"
 	}
 	return count(n) + " " + thing + "s"

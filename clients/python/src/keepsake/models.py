@@ -290,7 +290,7 @@ class CacheStats(Answer):  # CacheStatsAnswer
     request_id: str
     """The ID of the request, as in X-Request-Id."""
     search_indexes: SearchIndexes
-    """The search indexes that this process has opened, of all workspaces together."""
+    """The search indexes that this process holds, of all workspaces together."""
     uptime_seconds: int
     """The number of seconds since the process started."""
 
@@ -1093,8 +1093,8 @@ class Probe(Answer):  # ProbeView
     """The clock of this machine minus the database's, in milliseconds."""
     free_bytes: int | None = None
     """The free space in bytes of the disk with the data folder."""
-    indexes_awaited: int | None = None
-    """The number of indexes that a new process still builds before it is ready."""
+    indexes_building: int | None = None
+    """The number of indexes that are being built. Nothing but searches of their workspaces waits for them."""
     max_changes_behind: int | None = None
     """The number of changes behind from which the check fails."""
     max_offset_ms: int | None = None
@@ -1377,14 +1377,28 @@ class RotatedSigningKey(Answer):  # RotateSigningKeyAnswer
 
 
 class SearchIndexes(Answer):  # SearchIndexesView
+    building: int
+    """The number of indexes that are being built now. Searches of their workspaces wait, or get 503."""
+    building_documents: int
+    """How many documents these have so far."""
+    building_total: int
+    """How many documents they will have."""
+    built: int
+    """How many indexes were built since the start of the process."""
     dead_documents: int
     """Deleted and replaced documents whose words are still in files."""
+    disk_budget_bytes: int
+    """The bytes of files beyond which the indexes that were searched least recently are dropped (search.diskBudget). 0 means no bound."""
     documents: int
-    """The number of documents in the indexes that were opened since the start of the process. The other numbers are of the same indexes."""
+    """The number of documents in the indexes that were opened since the start of the process."""
+    dropped: int
+    """How many indexes were dropped since the start of the process, because of the disk budget."""
     file_bytes: int
     """The size of the indexes' files in bytes."""
     flushes: int
     """How often changes in memory were written to a file since the start of the process."""
+    held: int
+    """The number of indexes that the process holds: those of workspaces that were searched through it."""
     lag_changes: int
     """Changes of documents that the open indexes do not contain yet."""
     memory_bytes: int

@@ -37,17 +37,17 @@ type Check struct {
 type Measured struct {
 	Off bool `json:"-"` // the instance does not have the part
 
-	Milliseconds     *float64 `json:"ms,omitzero" doc:"The time in milliseconds that the part took to answer."`                                // that the part took to answer
-	ChangesBehind    *int64   `json:"changesBehind,omitzero" doc:"The number of changes of documents that indexes do not contain yet."`        // changes of documents that indexes do not have yet
-	MaxChangesBehind *int64   `json:"maxChangesBehind,omitzero" doc:"The number of changes behind from which the check fails."`                // from which the check fails
-	IndexesAwaited   *int64   `json:"indexesAwaited,omitzero" doc:"The number of indexes that a new process still builds before it is ready."` // indexes that a new process builds before it is ready
-	DatabaseOffsetMs *int64   `json:"databaseOffsetMs,omitzero" doc:"The clock of this machine minus the database's, in milliseconds."`        // the clock of this machine minus the database's
-	RedisOffsetMs    *int64   `json:"redisOffsetMs,omitzero" doc:"The clock of this machine minus that of Redis, in milliseconds."`            // the same for Redis
-	MaxOffsetMs      *int64   `json:"maxOffsetMs,omitzero" doc:"The offset in milliseconds, in either direction, from which the check fails."` // from which the check fails
-	FreeBytes        *int64   `json:"freeBytes,omitzero" doc:"The free space in bytes of the disk with the data folder."`                      // of the disk with the data folder
-	MinFreeBytes     *int64   `json:"minFreeBytes,omitzero" doc:"The free space in bytes below which the check fails."`                        // below which the check fails
-	WALBytes         *int64   `json:"walBytes,omitzero" doc:"The size in bytes of the largest write-ahead log of a SQLite file."`              // size of the largest write-ahead log of a SQLite file
-	MaxWALBytes      *int64   `json:"maxWalBytes,omitzero" doc:"The size in bytes of the write-ahead log above which the check fails."`        // above which the check fails
+	Milliseconds     *float64 `json:"ms,omitzero" doc:"The time in milliseconds that the part took to answer."`                                                            // that the part took to answer
+	ChangesBehind    *int64   `json:"changesBehind,omitzero" doc:"The number of changes of documents that indexes do not contain yet."`                                    // changes of documents that indexes do not have yet
+	MaxChangesBehind *int64   `json:"maxChangesBehind,omitzero" doc:"The number of changes behind from which the check fails."`                                            // from which the check fails
+	IndexesBuilding  *int64   `json:"indexesBuilding,omitzero" doc:"The number of indexes that are being built. Nothing but searches of their workspaces waits for them."` // indexes that are being built
+	DatabaseOffsetMs *int64   `json:"databaseOffsetMs,omitzero" doc:"The clock of this machine minus the database's, in milliseconds."`                                    // the clock of this machine minus the database's
+	RedisOffsetMs    *int64   `json:"redisOffsetMs,omitzero" doc:"The clock of this machine minus that of Redis, in milliseconds."`                                        // the same for Redis
+	MaxOffsetMs      *int64   `json:"maxOffsetMs,omitzero" doc:"The offset in milliseconds, in either direction, from which the check fails."`                             // from which the check fails
+	FreeBytes        *int64   `json:"freeBytes,omitzero" doc:"The free space in bytes of the disk with the data folder."`                                                  // of the disk with the data folder
+	MinFreeBytes     *int64   `json:"minFreeBytes,omitzero" doc:"The free space in bytes below which the check fails."`                                                    // below which the check fails
+	WALBytes         *int64   `json:"walBytes,omitzero" doc:"The size in bytes of the largest write-ahead log of a SQLite file."`                                          // size of the largest write-ahead log of a SQLite file
+	MaxWALBytes      *int64   `json:"maxWalBytes,omitzero" doc:"The size in bytes of the write-ahead log above which the check fails."`                                    // above which the check fails
 }
 
 // AddProbes declares /livez and /readyz.

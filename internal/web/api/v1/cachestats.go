@@ -58,6 +58,13 @@ type IndexNumbers struct {
 	Rewritten     int64
 	Renewing      int64
 	Renewed       int64
+	Held          int64
+	DiskBudget    int64
+	Built         int64
+	Dropped       int64
+	Building      int64
+	BuildingDone  int64
+	BuildingAll   int64
 }
 
 // EmbeddingNumbers describe the embeddings endpoint. The numbers of texts are those of this process since its start.
@@ -110,7 +117,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 type cacheStatsAnswer struct {
 	Body struct {
 		Caches        []cacheView       `json:"caches" doc:"The caches of the process that answered the request."`
-		SearchIndexes searchIndexesView `json:"searchIndexes" doc:"The search indexes that this process has opened, of all workspaces together."`
+		SearchIndexes searchIndexesView `json:"searchIndexes" doc:"The search indexes that this process holds, of all workspaces together."`
 		Embeddings    embeddingsView    `json:"embeddings" doc:"The state of the embeddings endpoint, and what was sent to it."`
 		Limiter       limiterView       `json:"limiter" doc:"The way in which requests are counted for rate limits and quotas."`
 		Database      string            `json:"database" enum:"embedded,shared" doc:"Whether this process has its own database, or several processes can share one."`
@@ -133,7 +140,7 @@ type cacheView struct {
 }
 
 type searchIndexesView struct {
-	Documents     int64 `json:"documents" doc:"The number of documents in the indexes that were opened since the start of the process. The other numbers are of the same indexes."`
+	Documents     int64 `json:"documents" doc:"The number of documents in the indexes that were opened since the start of the process."`
 	DeadDocuments int64 `json:"deadDocuments" doc:"Deleted and replaced documents whose words are still in files."`
 	Segments      int64 `json:"segments" doc:"The number of parts that the indexes consist of, in files and in memory."`
 	FileBytes     int64 `json:"fileBytes" doc:"The size of the indexes' files in bytes."`
@@ -144,6 +151,13 @@ type searchIndexesView struct {
 	Rewritten     int64 `json:"rewrittenDocuments" doc:"How many documents were written by flushes and merges since the start of the process."`
 	Renewing      int64 `json:"renewingDocuments" doc:"Documents that are to be indexed again, because the settings of their collection changed."`
 	Renewed       int64 `json:"renewedDocuments" doc:"How many documents were indexed again for that reason since the start of the process."`
+	Held          int64 `json:"held" doc:"The number of indexes that the process holds: those of workspaces that were searched through it."`
+	DiskBudget    int64 `json:"diskBudgetBytes" doc:"The bytes of files beyond which the indexes that were searched least recently are dropped (search.diskBudget). 0 means no bound."`
+	Built         int64 `json:"built" doc:"How many indexes were built since the start of the process."`
+	Dropped       int64 `json:"dropped" doc:"How many indexes were dropped since the start of the process, because of the disk budget."`
+	Building      int64 `json:"building" doc:"The number of indexes that are being built now. Searches of their workspaces wait, or get 503."`
+	BuildingDone  int64 `json:"buildingDocuments" doc:"How many documents these have so far."`
+	BuildingAll   int64 `json:"buildingTotal" doc:"How many documents they will have."`
 }
 
 type embeddingsView struct {

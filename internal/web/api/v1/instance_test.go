@@ -43,7 +43,9 @@ func newInstance() *instanceFixture {
 			}},
 			{Name: "unused", Stats: func() v1.CacheNumbers { return v1.CacheNumbers{} }},
 		},
-		Indexes: func() v1.IndexNumbers { return v1.IndexNumbers{Documents: 5, LagChanges: 6, Merges: 7} },
+		Indexes: func() v1.IndexNumbers {
+			return v1.IndexNumbers{Documents: 5, LagChanges: 6, Merges: 7, Held: 8, BuildingAll: 9}
+		},
 		Embeddings: func(context.Context) v1.EmbeddingNumbers {
 			return v1.EmbeddingNumbers{State: "paused", Progress: &v1.EmbeddingProgress{Memories: 8, WaitingMemories: 9}, DailyTexts: 10}
 		},
@@ -132,7 +134,7 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 			t.Errorf("%s lacks %s", text, want)
 		}
 	}
-	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || len(n) != 11 {
+	if n := body.SearchIndexes; n["documents"] != 5 || n["lagChanges"] != 6 || n["merges"] != 7 || n["held"] != 8 || n["buildingTotal"] != 9 || len(n) != 18 {
 		t.Errorf("search indexes are %v", n)
 	}
 	if e := body.Embeddings; e.State != "paused" || e.Progress["memories"] != 8 || e.Progress["waitingMemories"] != 9 || e.DailyTexts != 10 {
