@@ -18,7 +18,7 @@ import (
 // password, only the host is listed.
 func effective(cfg *config.Config, release string) []console.Setting {
 	return []console.Setting{
-		{Name: "Program", Value: cmp.Or(release, "a build without a version") + ", " + runtime.Version()},
+		{Name: "Program", Value: programOf(release)},
 		{Name: "Data folder", Value: cfg.Data, Path: "data"},
 		{Name: "Database", Value: databaseOf(cfg), Path: "databaseUrl"},
 		{Name: "Keys of people", Value: keysOf(cfg), Path: "keysUrl"},
@@ -36,6 +36,13 @@ func effective(cfg *config.Config, release string) []console.Setting {
 		{Name: "Embeddings endpoint", Value: cmp.Or(hostOf(cfg.Embeddings.URL), "none"), Path: "embeddings.url"},
 		{Name: "Traces", Value: cmp.Or(hostOf(cfg.Tracing.Endpoint), "none"), Path: "tracing.endpoint"},
 	}
+}
+
+func programOf(release string) string {
+	if release == "" || release == "(devel)" {
+		return "an unreleased build, " + runtime.Version()
+	}
+	return release + ", " + runtime.Version()
 }
 
 // hostOf returns the host and the path of an address, without a user, a password and parameters; "" without an address.

@@ -99,6 +99,7 @@ var partTexts = map[string]struct{ About, Remedy string }{
 	"index":       {"search indexes", "Searches wait until the index has caught up. If this lasts, the disk is too slow for the imports."},
 	"usage":       {"stored usage", "Usage is counted in memory and stored when the database takes writes again."},
 	"disk":        {"free space of the disk", "Free space, or enlarge the disk. Soon nothing can be written."},
+	"wal":         {"write-ahead log of the database", "The log only grows while another program reads the database files and does not end. Find that program and stop it."},
 	"clock":       {"clock of this machine", "Set the clock, for example with NTP. Limits and expiries depend on it."},
 	"redis":       {"Redis, which shares limits", "Each process admits its share of every limit until Redis responds."},
 	"joined":      {"membership in the instance", "This process was just started, or cannot reach the database."},

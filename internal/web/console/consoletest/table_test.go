@@ -11,6 +11,8 @@ import (
 	"keepsake/internal/app/apptest"
 	"keepsake/internal/app/config"
 	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/browsertest"
+	"keepsake/internal/testing/testtier"
 )
 
 func TestTablesNameWhatTheyShow(t *testing.T) {
@@ -84,5 +86,35 @@ func TestAPersonWithOneMemoryIsErasedInTheSingular(t *testing.T) {
 	remember(t, c, "Lives in Bergen.")
 	if got := v.get("/console/memories/ada/erase").want(t, 200, "2 memories and their history are erased"); strings.Contains(got.text, "1 memory") {
 		t.Errorf("got %s", got.text)
+	}
+}
+
+// A name without a place to break once pushed the other columns out of sight, and a long name of metadata its values.
+func TestLongNamesLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	testtier.Long(t, "starts Chromium")
+	p := apptest.Start(t)
+	c, name := operator(t, p), strings.Repeat("Donaudampfschifffahrt", 5)
+	if _, err := c.PutDocument(t.Context(), client.NewDocument{
+		ID: "long", Title: name, Text: "x", URL: "https://example.org/" + name, Metadata: map[string]any{"a name of metadata that nobody has expected": "v"},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateAPIKey(t.Context(), client.NewAPIKey{Name: name, Scopes: []string{"read", "memory:read"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateMemory(t.Context(), client.NewMemory{SubjectID: name, Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	tab := browsertest.Start(t).Tab(t)
+	tab.Do("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
+	arrive(t, p, tab)
+	for _, path := range []string{"/console/documents", "/console/documents/long", "/console/keys", "/console/memories"} {
+		tab.Open(p.URL + path)
+		var wide []string
+		tab.Eval(`[document.documentElement, ...document.querySelectorAll("main .panel, main .scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.className || e.tagName)`, &wide)
+		if len(wide) > 0 {
+			t.Errorf("%s: the content is wider than %q", path, wide)
+		}
 	}
 }
