@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"keepsake/internal/base/text"
 	"keepsake/internal/search/index"
@@ -10,7 +9,7 @@ import (
 
 // planOf returns the query to the index. repaired contains words in place of those words of q that no document has.
 func planOf(q query, r *Request, repaired map[int][]index.Similar, other spelled) *index.Query {
-	p := &index.Query{Filters: filtersOf(r), Limit: r.Limit + 1, Facets: facetsOf(r.Facets), Scope: scopeOf(r), Glued: other.glued, Everything: q.all}
+	p := &index.Query{Filters: filtersOf(r), Limit: r.Limit + 1, Facets: facetsOf(r.Facets), Scope: scopeOf(r), Glued: other.glued, Blank: other.blank, Everything: q.all}
 	switch r.Sort {
 	case NewestFirst:
 		p.Sort = index.NewestFirst
@@ -118,7 +117,7 @@ func wantOther(w *text.Wanted, t text.Token, p index.Phrase, weight float64) {
 		together = p[0].Word.Word
 		w.Terms[stemIn(w.Language, p[0].Stem, together)] = weight
 	}
-	w.Together[strings.ReplaceAll(together, "'", "")] = weight
+	w.Together[text.Unsigned(together)] = weight
 }
 
 // stemIn returns the stem of a word in a language.

@@ -30,7 +30,8 @@ type typed struct {
 // spelled are the other spellings of a query.
 type spelled struct {
 	others [][]index.Phrase // by the numbers of the query's words
-	glued  []index.Phrase   // words that were typed without a blank
+	glued  []index.Glued    // words that were typed without a blank
+	blank  []string         // compounds of words that were typed with a blank
 
 	synonyms [][]index.Phrase // of any collection, by the numbers of the query's words
 }
@@ -50,7 +51,7 @@ func spellingsOf(a *text.Analyzer, q query) spelled {
 	for i, t := range q.words {
 		numbers[t.Term] = i
 		if i < maxSpelled {
-			s.others[i] = apartOf(a, t)
+			s.others[i] = slices.Concat(apartOf(a, t), codesOf(a, t.Word))
 		}
 	}
 	for i := range q.typed[:min(len(q.typed), maxSpelled)] {
@@ -64,13 +65,15 @@ func spellingsOf(a *text.Analyzer, q query) spelled {
 			}
 		}
 	}
+	s.addCodes(a, q.typed[:min(len(q.typed), maxSpelled)], numbers)
+	s.blank = blankPairs(q.typed)
 	for i := 0; i < len(q.typed); {
 		n := i + 1
 		for n < len(q.typed) && q.typed[n].glued {
 			n++
 		}
 		if n > i+1 && len(s.glued) < maxSpelled {
-			s.glued = append(s.glued, gluedPhrase(q.typed[i:n]))
+			s.glued = append(s.glued, index.Glued{Phrase: gluedPhrase(q.typed[i:n]), Compounds: compoundsOf(q.typed[i:n])})
 		}
 		i = n
 	}
@@ -78,7 +81,9 @@ func spellingsOf(a *text.Analyzer, q query) spelled {
 }
 
 func (s *spelled) add(i int, p index.Phrase) {
-	same := func(other index.Phrase) bool { return len(other) == 1 && other[0].Word.Word == p[0].Word.Word } // p has one word
+	same := func(other index.Phrase) bool { // p has one word
+		return len(other) == 1 && other[0].Word.Word == p[0].Word.Word && other[0].Form == p[0].Form
+	}
 	if !slices.ContainsFunc(s.others[i], same) {
 		s.others[i] = append(s.others[i], p)
 	}
@@ -92,7 +97,7 @@ func together(words []typed, n int) (word string, ok bool) {
 	glued, short, digits := true, false, true
 	for i, t := range words[:n] {
 		part := strings.ReplaceAll(t.Word, "'", "")
-		if i > 0 && t.first || strings.ContainsFunc(part, notOfWord) {
+		if i > 0 && t.first || strings.ContainsFunc(part, notOfCode) {
 			return "", false
 		}
 		glued = glued && (i == 0 || t.glued)
@@ -102,14 +107,14 @@ func together(words []typed, n int) (word string, ok bool) {
 	}
 	letters := utf8.RuneCountInString(word)
 	switch {
-	case letters > longestWord, digits && letters < leastTogether:
+	case letters > longestWord, strings.Contains(word, ".") && isPointed(word), digits && letters < leastTogether:
 		return "", false
 	case glued:
 		return word, true
 	case n > 2 && !short && !strings.ContainsFunc(word, unicode.IsDigit):
 		return "", false
 	}
-	return word, n > 2 || !byChance(words[0].Word, words[1].Word)
+	return word, n > 2 || hasDigit(words[1].Word) || !byChance(words[0].Word, words[1].Word)
 }
 
 // byChance reports whether two words are one only by chance, because there is an English stop word: another is not an other. Only a
@@ -144,7 +149,7 @@ func apartOf(a *text.Analyzer, t text.Token) (list []index.Phrase) {
 	}
 	changes := digitChanges(runes)
 	switch digits := isNumber(t.Word); {
-	case strings.ContainsFunc(t.Word, notOfWord):
+	case strings.ContainsFunc(t.Word, notOfCode), isPointed(t.Word):
 	case digits && n < leastTogether, len(changes) > maxTogether:
 	case digits:
 		for i := 3; i <= n-3; i++ {
@@ -177,19 +182,21 @@ func apartOf(a *text.Analyzer, t text.Token) (list []index.Phrase) {
 // digitChanges returns where digits follow letters, or letters digits.
 func digitChanges(word []rune) (list []int) {
 	for i := 1; i < len(word); i++ {
-		if unicode.IsDigit(word[i]) != unicode.IsDigit(word[i-1]) {
+		if ofNumber(word[i]) != ofNumber(word[i-1]) {
 			list = append(list, i)
 		}
 	}
 	return list
 }
 
-func isNumber(word string) bool {
-	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsDigit(r) })
-}
+// ofNumber reports whether r is a digit or the point between digits.
+func ofNumber(r rune) bool { return unicode.IsDigit(r) || r == '.' }
 
 // notOfWord reports whether r is not a letter, part of one, or a digit.
 func notOfWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }
+
+// notOfCode reports whether r is neither part of a word nor the point between digits.
+func notOfCode(r rune) bool { return notOfWord(r) && r != '.' }
 
 // tokenOf returns the token of a folded word.
 func tokenOf(a *text.Analyzer, word string) text.Token {

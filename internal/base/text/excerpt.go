@@ -12,7 +12,7 @@ type Wanted struct {
 	Terms    map[string]float64 // by their stems in the language
 	Words    map[string]float64 // by Token.Word
 	Prefix   string             // of Token.Word; empty for none
-	Together map[string]float64 // words that can also be written as several, by Token.Word without apostrophes
+	Together map[string]float64 // words that can also be written as several, by Unsigned
 
 	Marked       map[string]float64 // by Token.Marked
 	MarkedPrefix string             // of Token.Marked; empty for none
@@ -111,7 +111,11 @@ func (r *neighbours) next(a *Analyzer, w *Wanted, t Token) (word string, start i
 		r.open = r.open[:0]
 	}
 	r.pos = t.Pos
-	letters := strings.ReplaceAll(t.Word, "'", "")
+	letters := Unsigned(t.Word)
+	if strings.Contains(t.Word, ".") {
+		word, ok = w.stems[a.stemOf(w.Language, letters)]
+		start = t.Start
+	}
 	still := r.open[:0]
 	for _, o := range r.open {
 		o.letters += letters
@@ -128,6 +132,11 @@ func (r *neighbours) next(a *Analyzer, w *Wanted, t Token) (word string, start i
 	}
 	return word, start, ok
 }
+
+var signs = strings.NewReplacer("'", "", ".", "")
+
+// Unsigned returns a folded word without the signs that it can have inside.
+func Unsigned(word string) string { return signs.Replace(word) }
 
 // continues reports whether the word at a position can end a word of Together.
 func (r *neighbours) continues(pos int) bool { return len(r.open) > 0 && r.pos+1 == pos }

@@ -32,9 +32,9 @@ func Fold(word string) string {
 // Marked folds a word except its marks: Phở becomes phở.
 func Marked(word string) string {
 	if lower, ok := foldASCII(word); ok {
-		return lower
+		return pointed(lower)
 	}
-	return norm.NFC.String(strings.ReplaceAll(strings.ToLower(norm.NFKC.String(word)), "’", "'"))
+	return pointed(norm.NFC.String(strings.ReplaceAll(strings.ToLower(norm.NFKC.String(word)), "’", "'")))
 }
 
 // foldASCII folds an ASCII word. Most need no change.

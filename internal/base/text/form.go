@@ -2,6 +2,7 @@ package text
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
@@ -68,11 +69,19 @@ func Form(spelling string) (word, stem string) {
 	if kind == alone {
 		return spelling, spelling
 	}
-	word = Fold(spelling)
+	word = pointed(Fold(spelling))
 	if kind == dense {
 		return word, word
 	}
 	return word, Stem(word)
+}
+
+// pointed returns a word with points between its digits in place of commas: 3,5 is 3.5.
+func pointed(word string) string {
+	if strings.IndexByte(word, ',') < 0 {
+		return word
+	}
+	return strings.ReplaceAll(word, ",", ".")
 }
 
 // Stem returns the common stem of a folded word's inflections. It changes only words of English letters.

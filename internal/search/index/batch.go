@@ -20,6 +20,8 @@ type batch struct {
 	ranks   []uint32            // of the documents of words, in the lists of their stems
 	keys    map[string][]uint32 // documents by their terms that are not words
 	rows    []batchRow
+
+	compounds compounds // of the text that is added
 }
 
 // batchTerm is a stem or a word. The other one is the word of a stem, or the stem of a word.
@@ -75,16 +77,9 @@ func (b *batch) add(id string, d *Document) {
 	r := batchRow{document: d, id: id}
 	doc := uint32(len(b.rows))
 	first := len(b.log)
-	text.Split(d.Title, func(sp text.Spelling) bool {
-		r.titleEnd = uint32(sp.Pos)
-		r.title += b.addSpelling(&sp, doc, r.titleEnd)
-		return true
-	})
-	begin := r.titleEnd + 1 // a position between title and text is free, so that no phrase crosses
-	text.Split(d.Text, func(sp text.Spelling) bool {
-		r.text += b.addSpelling(&sp, doc, begin+uint32(sp.Pos))
-		return true
-	})
+	b.compounds.add = func(compound string) { b.addKey(compoundTerm(compound), doc) }
+	r.title, r.titleEnd = b.addText(d.Title, doc, 0)
+	r.text, _ = b.addText(d.Text, doc, r.titleEnd+1) // a position between title and text is free, so that no phrase crosses
 	if d.Language != nil {
 		r.language = *d.Language
 	} else {
@@ -112,14 +107,18 @@ func (b *batch) addKey(key string, doc uint32) {
 
 // addField adds the words of a searched entry of metadata, and the pairs of stems that follow each other.
 func (b *batch) addField(f *Field, l text.Language, doc uint32) {
+	b.compounds.add = func(compound string) { b.addKey(fieldTerm(f.Name, compoundTerm(compound)), doc) }
 	for _, value := range f.Texts {
 		before, beforeMarked, at := "", "", 0
+		b.compounds.begin(value)
 		text.Split(value, func(sp text.Spelling) bool {
 			found := b.lexicon.of(sp.Word)
 			if found.word == 0 {
 				return true
 			}
-			b.addKey(fieldTerm(f.Name, b.lexicon.terms[found.word].term), doc)
+			w := &b.lexicon.terms[found.word]
+			b.addKey(fieldTerm(f.Name, w.term), doc)
+			b.compounds.next(&sp, w.term[1:], w.code)
 			stem := found.stem
 			switch {
 			case sp.Pair != "":
@@ -151,7 +150,21 @@ func (b *batch) addField(f *Field, l text.Language, doc uint32) {
 			before, beforeMarked, at = term, marked, sp.Pos
 			return true
 		})
+		b.compounds.end()
 	}
+}
+
+// addText logs a title or a text, and returns the number of its words, and the last position.
+func (b *batch) addText(s string, doc, before uint32) (words int, last uint32) {
+	last = before
+	b.compounds.begin(s)
+	text.Split(s, func(sp text.Spelling) bool {
+		last = before + uint32(sp.Pos)
+		words += b.addSpelling(&sp, doc, last)
+		return true
+	})
+	b.compounds.end()
+	return words, last
 }
 
 // addSpelling logs a spelling, and returns the number of words in it: 1, or 0 if nothing remains when it is folded.
@@ -160,6 +173,8 @@ func (b *batch) addSpelling(sp *text.Spelling, doc, position uint32) int {
 	if found.word == 0 {
 		return 0
 	}
+	w := &b.lexicon.terms[found.word]
+	b.compounds.next(sp, w.term[1:], w.code)
 	o := occurrence{stem: found.stem, word: found.word, marked: found.marked, doc: doc, position: position}
 	switch {
 	case sp.Pair != "":
@@ -289,11 +304,17 @@ func (b *batch) order() (order []uint32, words int) {
 
 func (b *batch) writeKeys(w *segmentWriter) error {
 	for _, key := range slices.Sorted(maps.Keys(b.keys)) {
-		term := []byte(key)
+		term, docs := []byte(key), b.keys[key]
+		if kind(term[0]) == compoundKind {
+			if err := writeDocs(w, term, docs); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := w.beginKey(term); err != nil {
 			return err
 		}
-		for _, doc := range b.keys[key] {
+		for _, doc := range docs {
 			w.addKey(doc)
 		}
 		if err := w.endKey(term); err != nil {
@@ -301,6 +322,16 @@ func (b *batch) writeKeys(w *segmentWriter) error {
 		}
 	}
 	return nil
+}
+
+// writeDocs writes the list of a term that is no value of a facet.
+func writeDocs(w *segmentWriter, term []byte, docs []uint32) error {
+	w.list.reset(false)
+	for _, doc := range docs {
+		w.list.add(doc, 0, 0)
+	}
+	_, err := w.addList(term)
+	return err
 }
 
 func (b *batch) writeStems(w *segmentWriter, order []uint32) error {

@@ -67,8 +67,8 @@ func (r *search) openGroup(of *Group) (g *group, telling int, err error) {
 			telling++
 		}
 	}
-	for _, p := range r.q.Glued {
-		w, err := r.newGlued(p)
+	for i := range r.q.Glued {
+		w, err := r.newGlued(&r.q.Glued[i])
 		if err != nil {
 			return nil, 0, err
 		}
@@ -131,7 +131,6 @@ type inFields struct {
 	terms [][]string // each list is found by all of its terms
 	flat  int32
 	docs  bitmap // of the part
-	err   error
 }
 
 // withFields lets a phrase also be in a searched entry of metadata. Entries have the pairs of their words, not their positions.
@@ -140,7 +139,6 @@ func (r *search) withFields(c clause, words []readWord) clause {
 	if len(fields) == 0 || len(words) == 0 {
 		return c
 	}
-	languages := r.languages
 	in := &inFields{clause: c, run: r}
 	weight, best := 0.0, 0.0
 	for i := range words {
@@ -148,22 +146,50 @@ func (r *search) withFields(c clause, words []readWord) clause {
 	}
 	for _, f := range fields {
 		best = max(best, f.Weight)
-		for l := range languages.All {
-			var terms []string
-			before := ""
-			for i := range words {
-				term := stemTermIn(words[i].stems, l)
-				terms = append(terms, fieldTerm(f.Name, term))
-				if i > 0 && words[i].offset == words[i-1].offset+1 {
-					terms = append(terms, pairTerm(f.Name, before, term))
-				}
-				before = term
-			}
-			in.terms = append(in.terms, terms)
-		}
+		in.terms = append(in.terms, r.entryTerms(f.Name, words)...)
 	}
 	in.flat = units(weight * saturated(best))
 	return in
+}
+
+// entryTerms returns lists of terms. A document with all terms of a list has the words next to each other in a searched entry of
+// metadata.
+func (r *search) entryTerms(entry string, words []readWord) (all [][]string) {
+	for l := range r.languages.All {
+		var terms []string
+		before := ""
+		for i := range words {
+			term := stemTermIn(words[i].stems, l)
+			terms = append(terms, fieldTerm(entry, term))
+			if i > 0 && words[i].offset == words[i-1].offset+1 {
+				terms = append(terms, pairTerm(entry, before, term))
+			}
+			before = term
+		}
+		all = append(all, terms)
+	}
+	return all
+}
+
+// withAll returns the documents of a part with all terms of one of the lists.
+func (r *search) withAll(p *searchedPart, lists [][]string) (all bitmap, err error) {
+	all = newBitmap(p.docs)
+	for _, terms := range lists {
+		var found bitmap
+		for _, term := range terms {
+			docs, err := r.withAny(p, []Range{Only(term)})
+			if err != nil {
+				return nil, err
+			}
+			if found == nil {
+				found = docs
+			} else {
+				found.and(docs)
+			}
+		}
+		all.or(found)
+	}
+	return all, nil
 }
 
 // stemTermIn returns the term of the stem in a language, or of the one that all languages share.
@@ -178,22 +204,9 @@ func stemTermIn(stems []stem, l text.Language) string {
 
 func (in *inFields) open(p *searchedPart) {
 	in.clause.open(p)
-	in.docs = newBitmap(p.docs)
-	for _, terms := range in.terms {
-		found := bitmap(nil)
-		for _, term := range terms {
-			docs, err := in.run.withAny(p, []Range{Only(term)})
-			if err != nil {
-				in.err = err
-				return
-			}
-			if found == nil {
-				found = docs
-			} else {
-				found.and(docs)
-			}
-		}
-		in.docs.or(found)
+	var err error
+	if in.docs, err = in.run.withAll(p, in.terms); err != nil {
+		in.docs = newBitmap(p.docs) // the next step of the search returns the error again
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"unicode"
 
 	"keepsake/internal/base/text"
 )
@@ -48,6 +49,7 @@ type lexiconTerm struct {
 	document uint32           // the last document for whose language it voted
 
 	// Of a word:
+	code      bool   // it has digits
 	inflected bool   // it has other stems in other languages
 	foreign   uint32 // the first of its stems in other languages than English
 }
@@ -127,7 +129,7 @@ func (l *Lexicon) read(raw string) spelling {
 	if s.word == 0 {
 		s.word = l.add(wordTerm(word))
 		w := &l.terms[s.word]
-		w.votes, w.inflected = text.VotesOf(word, word), text.Inflected(word)
+		w.votes, w.inflected, w.code = text.VotesOf(word, word), text.Inflected(word), strings.ContainsFunc(word, unicode.IsDigit)
 		ok = false
 	}
 	if stem == word && s.stem == 0 { // as of many words

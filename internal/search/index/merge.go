@@ -99,6 +99,7 @@ func (m *merger) mergeTerms() error {
 // mergeTerm merges the lists of a term. A term without live documents is left out.
 func (m *merger) mergeTerm() error {
 	switch kind(m.term[0]) {
+	case compoundKind:
 	case stemKind:
 		return m.mergeStem()
 	case wordKind:

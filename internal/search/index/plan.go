@@ -29,6 +29,7 @@ type Condition struct {
 	Any     []Range
 	Marked  []Range // what Vietnamese documents must have instead of Any; nil: Any
 	Phrases []Words
+	All     [][]string // lists of terms; a document with all terms of one is selected
 }
 
 // Words are stems at the given distances from the first.
@@ -80,6 +81,7 @@ type PlannedWord struct {
 	Form        *Condition
 	FormScore   int32
 	Apart       []PlannedPhrase
+	Entries     []PlannedEntry // words next to each other in entries of metadata
 	Parts       []PlannedPart
 	Found       bool // the parts find documents
 }
@@ -94,9 +96,17 @@ type PlannedList struct {
 
 // PlannedPhrase are stems next to each other.
 type PlannedPhrase struct {
-	Words  Words
-	Weight float64
-	Bonus  int32
+	Words     Words
+	Weight    float64
+	Bonus     int32
+	Compounds []string // terms; a document with the words and with all of them scores Exact more
+	Exact     int32
+}
+
+// PlannedEntry are terms. A document with all of them has the score.
+type PlannedEntry struct {
+	Terms []string
+	Score int32
 }
 
 // PlannedPart is a word that shares parts with another.
@@ -160,7 +170,14 @@ func (w *word) planned() PlannedWord {
 	}
 	for _, a := range w.apart {
 		for _, words := range a.phrases.terms() {
-			planned.Apart = append(planned.Apart, PlannedPhrase{Words: words, Weight: a.scorer.weight, Bonus: w.apartBonus})
+			planned.Apart = append(planned.Apart, PlannedPhrase{
+				Words: words, Weight: a.scorer.weight, Bonus: w.apartBonus, Compounds: a.compounds, Exact: a.exact,
+			})
+		}
+		for i, f := range a.fields {
+			for _, terms := range a.entries[i] {
+				planned.Entries = append(planned.Entries, PlannedEntry{Terms: terms, Score: a.scorer.inEntry(f.Weight) + w.apartBonus})
+			}
 		}
 	}
 	for i := range w.parts {

@@ -8,7 +8,8 @@ type Query struct {
 	Any        []Word
 	All        []Phrase
 	Not        []Phrase
-	Glued      []Phrase // words of Any that were typed without a blank; documents with the phrase score higher
+	Glued      []Glued  // words of Any that were typed without a blank; documents with the phrase score higher
+	Blank      []string // compounds of words of Any that were typed with a blank; documents without them come first if scores are equal
 	Everything bool     // Any and All are empty
 
 	Groups  []Group  // each document belongs to one; nil: all are searched alike
@@ -39,9 +40,10 @@ type Form byte
 
 // The forms.
 const (
-	Stemmed Form = iota
-	AsIs         // the word itself, for a single character of a script without spaces
-	Prefix       // every word that begins with it
+	Stemmed  Form = iota
+	AsIs          // the word itself, for a single character of a script without spaces
+	Prefix        // every word that begins with it
+	Compound      // several words as one; the word is a phrase of its own in Others
 )
 
 // Similar is a word in place of a misspelled one.
@@ -53,6 +55,12 @@ type Similar struct {
 
 // Phrase are words that must be at the given distances from each other. A phrase of one word is that word.
 type Phrase []PhraseWord
+
+// Glued are words that were typed without a blank. Documents that have all compounds, too, have the words as they were typed.
+type Glued struct {
+	Phrase    Phrase
+	Compounds []string
+}
 
 // PhraseWord is a word of a phrase. A word without a stem can only be in a phrase of its own.
 type PhraseWord struct {

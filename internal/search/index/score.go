@@ -116,6 +116,9 @@ func (s *scorer) compute(title, text uint32, titleCode, textCode byte) int32 {
 	return units(s.weight * saturated(float64(float64(title)*s.titles[titleCode])+float64(float64(text)*s.texts[textCode])))
 }
 
+// inEntry returns the score of a word in a searched entry of metadata, which has no frequencies.
+func (s *scorer) inEntry(weight float64) int32 { return max(1, units(s.weight*saturated(weight))) }
+
 // most is the score that no document reaches.
 func (s *scorer) most() int32 { return mostOf(s.weight) }
 

@@ -70,6 +70,7 @@ type search struct {
 	*group                  // that is searched
 	fields    []FieldWeight // searched entries of metadata, of the group that is prepared
 	window    window
+	blank     []blank
 	list      list // for counting
 	counts    []Counts
 	columns   columnCounts
@@ -120,6 +121,7 @@ func (r *search) open() error {
 	if most <= strictWords {
 		r.countFirst(int32(most))
 	}
+	r.openBlank()
 	return nil
 }
 
@@ -138,14 +140,14 @@ func (r *search) countFirst(telling int32) {
 	}
 	bonus, exact := most, int32(0)
 	if others {
-		bonus, exact = (telling+int32(len(r.q.Glued))+1)*most, most
+		bonus, exact = (telling+2*int32(len(r.q.Glued))+1)*most, most
 	}
 	for _, g := range r.groups {
 		for i, w := range g.any {
 			if i < len(r.q.Any) {
 				w.setBonus(bonus, exact)
 			} else {
-				w.apartBonus = exact
+				w.gluedFirst(exact)
 			}
 		}
 	}
@@ -256,6 +258,7 @@ func (r *search) searchPart(i int, hits *collector) error {
 
 // searchGroup finds the matching documents of a part that belong to the group.
 func (r *search) searchGroup(p *searchedPart, hits *collector) error {
+	r.openBlankIn(p)
 	mask, err := r.mask(p)
 	if err != nil {
 		return err
@@ -318,7 +321,7 @@ func (r *search) searchAll(p *searchedPart, mask bitmap, hits *collector) error 
 			return err
 		}
 		if ok {
-			r.offer(p, doc, score, hits)
+			r.offer(p, doc, score-r.typedApart(doc), hits)
 		}
 	}
 }

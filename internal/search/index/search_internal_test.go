@@ -300,7 +300,7 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 	}
 	w.strict = telling <= strictWords
 	for _, p := range w.q.Glued {
-		glued = append(glued, w.glued(p))
+		glued = append(glued, w.glued(p.Phrase))
 	}
 	for _, p := range w.q.All {
 		all = append(all, w.phrase(p))
@@ -347,7 +347,7 @@ func (w *walk) search() (hits []Hit, facets []Counts) {
 		h := Hit{Place: Place{ID: d.id}, Score: float64(sum) / scoreUnit, Language: d.language}
 		if telling <= strictWords {
 			if h.Key = int64(strict); w.others { // times the bonus, which check adds
-				h.Key = int64(strict)*int64(telling+len(glued)+1) + int64(exact)
+				h.Key = int64(strict)*int64(telling+2*len(glued)+1) + int64(exact)
 			}
 		}
 		hits = append(hits, h)
@@ -419,9 +419,9 @@ func drawQuery(r *rand.Rand) *Query {
 	if len(q.Any) > 1 && r.IntN(3) == 0 { // two words of the query
 		first, second := q.Any[0], q.Any[1]
 		if first.Form != Prefix && second.Form != Prefix && first.Stem != "" && second.Stem != "" {
-			q.Glued = append(q.Glued, Phrase{
+			q.Glued = append(q.Glued, Glued{Phrase: Phrase{
 				{Word: Word{Stem: first.Stem, Word: first.Word}}, {Word: Word{Stem: second.Stem, Word: second.Word}, Offset: 1},
-			})
+			}})
 		}
 	}
 	for range max(0, r.IntN(4)-2) {

