@@ -30,7 +30,7 @@ func TestADocumentBecomesTokens(t *testing.T) {
 // Several stems are at one position in Vietnamese, and the last character of a run without spaces has none.
 func TestPlacesHaveHolesAndStacks(t *testing.T) {
 	t.Parallel()
-	got := places([]index.Occurrence{{Term: "\x06a", Position: 2}, {Term: "\x06\x11b", Position: 2}, {Term: "\x06c", Position: 4}})
+	got := places([]index.Occurrence{{Term: "\x07a", Position: 2}, {Term: "\x07\x11b", Position: 2}, {Term: "\x07c", Position: 4}})
 	if want := "| a&Rb | c"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

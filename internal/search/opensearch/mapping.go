@@ -5,7 +5,7 @@ import (
 )
 
 // Layout is the version of the two indexes of a workspace. An index with another one is made again.
-const Layout = 1
+const Layout = 2
 
 // The fields of a document. A document without fieldUpdated is none that can be found, such as one that says only that another is gone.
 const (
@@ -14,7 +14,7 @@ const (
 	fieldLanguage  = "language"
 	fieldTitleLen  = "titleLength" // coded
 	fieldTextLen   = "textLength"
-	fieldKeys      = "keys"      // the terms of its collection, tags and metadata
+	fieldKeys      = "keys"      // the terms of its collection, tags, metadata and compounds
 	fieldEntries   = "entries"   // the terms of words, stems and pairs of searched entries of metadata
 	fieldInEntries = "inEntries" // words of entries that are in the dictionary
 	fieldStems     = "stems"     // each with its packed frequencies, see frequency.go
