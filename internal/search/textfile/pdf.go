@@ -1,7 +1,6 @@
 package textfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +26,8 @@ func readPDF(ctx context.Context, path string) (File, error) {
 	const longest = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-q", "-enc", "UTF-8", "-nopgbrk", absolute, "-")
-	var problems bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, "-enc", "UTF-8", "-nopgbrk", absolute, "-")
+	var problems beginning
 	cmd.Stderr = &problems
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -44,11 +43,24 @@ func readPDF(ctx context.Context, path string) (File, error) {
 		return File{}, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return File{}, fmt.Errorf("pdftotext could not read it: %w %s", err, oneLine(problems.String()))
+		said := oneLine(string(problems))
+		if strings.Contains(said, "Incorrect password") {
+			return File{}, errors.New("the PDF is encrypted with a password; store it without one")
+		}
+		return File{}, fmt.Errorf("pdftotext could not read it: %w: %s", err, said)
 	}
 	clean := strings.ToValidUTF8(string(text), "")
 	if strings.TrimSpace(clean) == "" {
 		return File{}, errors.New("the PDF contains no text; it is probably scanned")
 	}
 	return File{Title: firstLine(clean), Text: clean}, nil
+}
+
+// beginning keeps the first bytes that are written to it. A broken file can make a program complain without end.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	const longest = 1_000
+	*b = append(*b, p[:min(len(p), longest-len(*b))]...)
+	return len(p), nil
 }
