@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -71,7 +72,7 @@ func open(in *bufio.Reader, comma byte) (*Reader, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if looks := wire.LooksLike(begin); looks != "" {
+	if looks := wire.LooksLike(wholeCharacters(begin)); looks != "" {
 		return nil, fmt.Errorf("the file is not UTF-8: it looks like %s; convert it to UTF-8", looks)
 	}
 	text := bytes.TrimLeft(begin, " \t\r\n")
@@ -89,6 +90,19 @@ func open(in *bufio.Reader, comma byte) (*Reader, error) {
 		comma = commaOf(text)
 	}
 	return newTableReader(in, comma)
+}
+
+// wholeCharacters returns the beginning of a text without a character that is cut off at its end.
+func wholeCharacters(begin []byte) []byte {
+	for i := len(begin) - 1; i >= max(0, len(begin)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(begin[i]) {
+			if !utf8.FullRune(begin[i:]) {
+				return begin[:i]
+			}
+			break
+		}
+	}
+	return begin
 }
 
 // isLines reports whether a text that begins with an object has one object per line.

@@ -110,3 +110,19 @@ func TestALongRowIsRefusedAlone(t *testing.T) {
 		}
 	}
 }
+
+// A file of more than 64 KiB was once refused as Latin-1 if its first 64 KiB ended within a character.
+func TestACharacterAtTheEndOfTheFirstBytesIsWhole(t *testing.T) {
+	t.Parallel()
+	for shift := range 4 {
+		text := "title;text\n" + strings.Repeat("x", shift) + strings.Repeat("чайник 水壶 🫖 ", 6_000) + ";y\n"
+		if _, err := source.Open(strings.NewReader(text), 0); err != nil {
+			t.Errorf("shifted by %d: %v", shift, err)
+		}
+	}
+	for _, text := range []string{"title\nK\xf6ln\n", "title\n" + strings.Repeat("K\xf6ln\n", 20_000)} {
+		if _, err := source.Open(strings.NewReader(text), 0); err == nil {
+			t.Error("Latin-1 was taken for UTF-8")
+		}
+	}
+}

@@ -315,6 +315,8 @@
 			const target = document.getElementById(form.dataset.upload);
 			target.innerHTML = request.responseText;
 			prepare(target);
+			target.tabIndex = -1; // Tab goes on from the result
+			target.focus({ preventScroll: true });
 			target.scrollIntoView({ block: "start" });
 		});
 		request.addEventListener("error", () => {
@@ -324,8 +326,9 @@
 		request.addEventListener("abort", () => end("Stopped. What had arrived is imported."));
 		stop.onclick = () => request.abort();
 		addEventListener("beforeunload", leave);
-		button.disabled = true;
 		stop.hidden = box.hidden = false;
+		if (document.activeElement === button) stop.focus(); // a button that is disabled loses it
+		button.disabled = true;
 		bar.value = 0;
 		const data = new FormData(form), file = data.get("file");
 		data.delete("file");

@@ -153,6 +153,7 @@ func TestAFileIsUploadedWithItsProgress(t *testing.T) {
 	tab.Await("the page shows the first rows", `document.getElementById("first")?.innerText.includes("radiators and pumps")`)
 	tab.Click("form.form button.primary")
 	tab.Await("the import ends", `document.getElementById("imported").innerText.includes("150")`)
+	tab.Await("Tab goes on from the result", `document.activeElement.id === "imported"`)
 	var steps []string
 	tab.Eval("steps", &steps)
 	if text := strings.Join(steps, "\n"); !strings.Contains(text, "MiB") || !strings.Contains(text, "being imported") {
