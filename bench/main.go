@@ -6,7 +6,7 @@
 //	go run ./bench            all
 //	go run ./bench -turns 40  a longer run
 //	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers,
-//	                          secrecy, forward, neighbour, flood
+//	                          secrecy, forward, neighbour, flood, lazy
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 	clients := flag.Int("clients", 16, "connections that send one request after the other")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile")
 	programs := flag.String("programs", "", "for outside: built programs, separated by commas, the first one against the others; empty: the one that is built here")
+	flag.IntVar(&lazyDocuments, "lazy", 200_000, "for lazy: documents of all workspaces together")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	if file := os.Getenv(sampleEnv); file != "" {
@@ -73,6 +74,7 @@ func main() {
 		{"forward", withBuilds(measureForward)},
 		{"neighbour", withBuilds(measureNeighbour)},
 		{"flood", withBuilds(measureFlood)},
+		{"lazy", withBuilds(measureLazy)},
 	} {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
 			continue

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { programtest.Main(m) }
 func TestInstancesAreReplacedBehindNginx(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "two instances wait through their shutdown delay behind nginx")
-	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
+	replaceBehind(t, func(t *testing.T, p *fleet) *exec.Cmd {
 		return nginx(t, p.adapt(read(t, "nginx.conf"), "listen 8080", "listen "+p.address))
 	})
 }
@@ -33,7 +33,7 @@ func TestInstancesAreReplacedBehindNginx(t *testing.T) {
 func TestInstancesAreReplacedBehindCaddy(t *testing.T) {
 	t.Parallel()
 	testtier.Long(t, "two instances wait through their shutdown delay behind Caddy")
-	replaceBehind(t, func(t *testing.T, p *pair) *exec.Cmd {
+	replaceBehind(t, func(t *testing.T, p *fleet) *exec.Cmd {
 		return caddy(t, p.adapt(read(t, "Caddyfile"), "\n:8080 {", "\nhttp://"+p.address+" {", "health_port 8081", "health_port "+p.backendPort))
 	})
 }
@@ -94,10 +94,10 @@ func installed(t *testing.T, name, elsewhere string) string {
 	return elsewhere
 }
 
-// pair is two instances and the address of the proxy before them.
-type pair struct {
+// fleet is several instances and the address of the proxy before them.
+type fleet struct {
 	t           *testing.T
-	members     [2]*member
+	members     []*member
 	address     string // of the proxy
 	backendPort string
 	key         string
@@ -112,12 +112,12 @@ type member struct {
 	process *programtest.Process
 }
 
-func newPair(t *testing.T) *pair {
+func newFleet(t *testing.T, instances int) *fleet {
 	masterKey := filepath.Join(t.TempDir(), "master.key")
 	if err := os.WriteFile(masterKey, []byte("c29tZSBrZXkgb2YgMzIgYnl0ZXMgZm9yIHRoZSB0ZXM=\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{t: t, options: []programtest.Option{
+	p := &fleet{t: t, options: []programtest.Option{
 		programtest.Database(enginetest.Postgres(t)), programtest.Redis(enginetest.Redis(t)),
 		// The delay is longer than a proxy on a busy machine needs to see that an instance stops.
 		programtest.Env("KEEPSAKE_MASTER_KEY_FILE="+masterKey, "KEEPSAKE_TRUSTED_PROXIES=127.0.0.1/32", "KEEPSAKE_SHUTDOWN_DELAY=5s"),
@@ -126,8 +126,8 @@ func newPair(t *testing.T) *pair {
 	p.backendPort = enginetest.FreePort(t, net.IPv4zero)
 	// Caddy listens at all addresses, also if its configuration names one.
 	p.address = net.JoinHostPort("127.0.0.1", enginetest.FreePort(t, net.IPv4zero))
-	for i := range p.members {
-		p.members[i] = &member{data: filepath.Join(t.TempDir(), "data"), host: "127.0.0." + strconv.Itoa(2+i), port: port}
+	for i := range instances {
+		p.members = append(p.members, &member{data: filepath.Join(t.TempDir(), "data"), host: "127.0.0." + strconv.Itoa(2+i), port: port})
 	}
 	for _, m := range p.members {
 		p.start(m)
@@ -137,11 +137,12 @@ func newPair(t *testing.T) *pair {
 }
 
 // adapt puts the addresses of this test in place of those of the files.
-func (p *pair) adapt(text string, more ...string) string {
-	replace := append([]string{
-		"keepsake-1:8080", net.JoinHostPort(p.members[0].host, p.members[0].port),
-		"keepsake-2:8080", net.JoinHostPort(p.members[1].host, p.members[1].port),
-	}, more...)
+func (p *fleet) adapt(text string, more ...string) string {
+	var replace []string
+	for i, m := range p.members {
+		replace = append(replace, fmt.Sprintf("keepsake-%d:8080", i+1), net.JoinHostPort(m.host, m.port))
+	}
+	replace = append(replace, more...)
 	for i := 0; i < len(replace); i += 2 {
 		if !strings.Contains(text, replace[i]) {
 			p.t.Fatalf("the file does not say %q", replace[i])
@@ -150,7 +151,7 @@ func (p *pair) adapt(text string, more ...string) string {
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
-func (p *pair) start(m *member) {
+func (p *fleet) start(m *member) {
 	p.t.Helper()
 	listen := programtest.Listen(net.JoinHostPort(m.host, m.port), net.JoinHostPort(m.host, p.backendPort))
 	m.process = programtest.Start(p.t, m.data, append([]programtest.Option{listen, programtest.Key(p.key)}, p.options...)...)
@@ -159,8 +160,8 @@ func (p *pair) start(m *member) {
 // answered is how many requests an instance has answered since its start.
 func (m *member) answered() int { return strings.Count(m.process.Log.String(), `"msg":"request"`) }
 
-// bothServe waits until each instance has answered more requests of the proxy.
-func (p *pair) bothServe() {
+// allServe waits until each instance has answered more requests of the proxy.
+func (p *fleet) allServe() {
 	p.t.Helper()
 	for _, m := range p.members {
 		from := m.answered()
@@ -168,27 +169,20 @@ func (p *pair) bothServe() {
 	}
 }
 
-func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
-	p := newPair(t)
+func replaceBehind(t *testing.T, proxy func(*testing.T, *fleet) *exec.Cmd) {
+	p := newFleet(t, 2)
 	runProxy(t, proxy(t, p))
 	url := "http://" + p.address
-	await.Until(t, "the proxy answers", func() bool {
-		res, err := http.Get(url + "/api/versions")
-		if err != nil {
-			return false
-		}
-		res.Body.Close()
-		return res.StatusCode == http.StatusOK
-	})
+	p.awaitProxy()
 	p.believesNoForwardedAddress(url)
 
 	load := programtest.StartLoad(t, programtest.LoadOptions{Clients: 3, Key: p.key, Target: func() string { return url }})
 	for _, m := range p.members {
-		p.bothServe()
+		p.allServe()
 		m.process.Stop()
 		p.start(m)
 	}
-	p.bothServe()
+	p.allServe()
 	load.End()
 	for _, m := range p.members {
 		m.process.Signal(syscall.SIGTERM)
@@ -200,8 +194,21 @@ func replaceBehind(t *testing.T, proxy func(*testing.T, *pair) *exec.Cmd) {
 	}
 }
 
+// awaitProxy waits until the proxy answers.
+func (p *fleet) awaitProxy() {
+	p.t.Helper()
+	await.Until(p.t, "the proxy answers", func() bool {
+		res, err := http.Get("http://" + p.address + "/api/versions")
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+}
+
 // believesNoForwardedAddress wants that what a client says about its address changes nothing: the proxy replaces it.
-func (p *pair) believesNoForwardedAddress(url string) {
+func (p *fleet) believesNoForwardedAddress(url string) {
 	p.t.Helper()
 	created := p.members[0].process.Must(http.StatusCreated, "POST", "/api/v1/developer/api-keys",
 		map[string]any{"name": "inside", "scopes": []string{"read"}, "allowedIps": []string{"127.0.0.1/32"}})

@@ -6,7 +6,7 @@ set -eu
 
 # command:package
 pairs="postgres:postgresql redis-server:redis-server pgbouncer:pgbouncer strace:strace"
-[ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy ip:iproute2 systemd-analyze:systemd chromium:chromium minisign:minisign pdftotext:poppler-utils"
+[ "$1" = quick ] || pairs="$pairs nginx:nginx-light caddy:caddy haproxy:haproxy ip:iproute2 systemd-analyze:systemd chromium:chromium minisign:minisign pdftotext:poppler-utils"
 
 # absent says what is not installed. With CI set, that ends the script.
 absent() {
