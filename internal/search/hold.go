@@ -20,8 +20,8 @@ import (
 // workspace on, and follows the changes of these indexes only. Those that are in its folder at the start were held before, and
 // are followed again.
 //
-// A process that is alone also holds the index of a workspace that is written, unless building it would be much work: so a
-// search right after a long import does not wait for one.
+// A process that is alone also holds the index of a workspace that is written, from its first document on or if building it is not
+// much work: so a search right after a long import does not wait for one.
 //
 // Beyond DiskBudget, the indexes that were searched least recently are dropped: their files are removed, and the next search
 // builds them again.
@@ -90,6 +90,19 @@ func (x *Indexer) acquire(f *folder) (*index.Index, error) {
 
 // followed reports whether the changes of f are of interest before its next search.
 func (f *folder) followed(shared bool) bool { return f.holds.Load() || !shared && !f.cold.Load() }
+
+// welcome holds the index of a workspace that is about to have its first change, if the process is alone.
+func (x *Indexer) welcome(f *folder) {
+	if x.o.Shared || f.target.Load() > 0 || !x.Loaded() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.holds.Load() && f.target.Load() == 0 {
+		f.searched.Store(x.uses.Add(1))
+		f.holds.Store(true)
+	}
+}
 
 // keeps reports whether the process holds f's index. If it is alone and the workspace was written, it decides so now.
 func (x *Indexer) keeps(ctx context.Context, f *folder) (bool, error) {

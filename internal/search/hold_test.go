@@ -219,6 +219,7 @@ func TestAProcessAloneFollowsWhatIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		source := filled(0)
+		source.put("wsp_other", "a", "stone")
 		k := newKeeper(t, dir, source, func(o *search.IndexerOptions) { o.Foreground, o.Shared = 20, false })
 		defer func() { k.stop() }()
 		for i := range 100 { // more than would be built for a write
@@ -229,6 +230,14 @@ func TestAProcessAloneFollowsWhatIsWritten(t *testing.T) {
 			t.Errorf("after the writes: %+v", s)
 		}
 		k.wantTotal("wsp_a", 100)
+		for i := range 100 { // of which it hears when all are there
+			source.put("wsp_b", fmt.Sprint("d", i), "stone")
+		}
+		k.x.Notify("wsp_b", 100)
+		synctest.Wait()
+		if s := k.x.State(); s.Held != 2 || s.Size.Docs != 200 || s.Building != 0 {
+			t.Errorf("after an import: %+v", s)
+		}
 	})
 }
 

@@ -214,6 +214,7 @@ func (x *Indexer) load(ctx context.Context) error {
 // Notify reports a committed change of a workspace. 0 means that only the store knows its number.
 func (x *Indexer) Notify(workspaceID string, change int64) {
 	f := x.folder(workspaceID)
+	x.welcome(f)
 	if change == 0 {
 		f.asked.Add(1)
 	} else {
@@ -230,6 +231,7 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 // waits for them nevertheless. The documents must not be changed any more.
 func (x *Indexer) Record(workspaceID string, documents []*document.Document) {
 	f := x.folder(workspaceID)
+	x.welcome(f)
 	if f.followed(x.o.Shared) {
 		f.handed.add(documents)
 	}
