@@ -301,10 +301,10 @@ func (d *diagnosis) indexes(ctx context.Context, c *client.Client) error {
 	if n.LagChanges > maxLag {
 		state = warning
 	}
-	d.find(state, "search", "%d indexes are held, with %d documents in %s of files and %s of memory, and %d deleted ones in files; %d changes behind, %d merges",
+	d.find(state, "search", "indexes held: %d, with %d documents in %s of files and %s of memory, and %d deleted ones in files; %d changes behind, %d merges",
 		n.Held, n.Documents, sizeText(n.FileBytes), sizeText(n.MemoryBytes), n.DeadDocuments, n.LagChanges, n.Merges)
 	if n.Building > 0 {
-		d.find(well, "search", "%d indexes are being built, with %d of %d documents", n.Building, n.BuildingDone, n.BuildingAll)
+		d.find(well, "search", "indexes being built: %d, with %d of %d documents", n.Building, n.BuildingDone, n.BuildingAll)
 	}
 	if n.DiskBudget > 0 && n.FileBytes > n.DiskBudget {
 		d.find(warning, "search", "the index that was searched last is kept although search.diskBudget is smaller (%s)", sizeText(n.DiskBudget))
