@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	keepsake "keepsake/client"
@@ -125,7 +126,7 @@ func (l *lazy) workspace(name string, count int) (key string) {
 	l.must(err)
 	c, err = keepsake.New(l.operator.URL, created.Key)
 	l.must(err)
-	lines, err := linesOf(count, func() string { return sentence(l.random, 80) })
+	lines, err := linesOf(count, func() string { return strings.Map(letter, sentence(l.random, 80)) })
 	l.must(err)
 	done, err := c.ImportDocuments(ctx, bytes.NewReader(lines), nil)
 	l.must(err)
@@ -133,6 +134,14 @@ func (l *lazy) workspace(name string, count int) (key string) {
 		l.Fatalf("imported %+v", done)
 	}
 	return created.Key
+}
+
+// letter replaces a digit, so that the words are no codes, which have more terms.
+func letter(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return rune("aeioulnrst"[r-'0'])
+	}
+	return r
 }
 
 // search returns how many documents an instance finds for a word that all have.
