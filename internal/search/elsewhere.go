@@ -15,6 +15,8 @@ import (
 type Reader interface {
 	// LookIn lets Near, Count and Begins also look for words in entries of metadata.
 	LookIn(fields []index.FieldWeight)
+	// Expect tells the reader what will probably be searched, so that it can read most of what it needs at once.
+	Expect(query func() *index.Query) error
 	Languages() (text.LanguageSet, error)
 	Count(stem, word, scope string, step index.Step) (int64, error)
 	Begins(word, scope string, step index.Step) (bool, error)
@@ -35,6 +37,8 @@ type Elsewhere interface {
 type local struct{ *index.Snapshot }
 
 func (l *local) LookIn(fields []index.FieldWeight) { l.Snapshot = l.View(fields) }
+
+func (l *local) Expect(func() *index.Query) error { return nil }
 
 func (l *local) Languages() (text.LanguageSet, error) { return l.Snapshot.Languages(), nil }
 

@@ -202,6 +202,9 @@ func (l *lookup) find(task *fairshare.Task, reader Reader) (*index.Found, error)
 	l.spelled = spellingsOf(l.analyzer, l.query)
 	l.spelled.synonyms = l.groups.synonyms
 	reader.LookIn(l.groups.metadata)
+	if err := reader.Expect(l.plan); err != nil {
+		return nil, err
+	}
 	if l.query.prefix, err = l.endsOpen(reader, step); err != nil {
 		return nil, err
 	}
@@ -210,12 +213,17 @@ func (l *lookup) find(task *fairshare.Task, reader Reader) (*index.Found, error)
 			return nil, err
 		}
 	}
+	return reader.Search(l.plan(), step)
+}
+
+// plan returns the query to the index with what is known about the words.
+func (l *lookup) plan() *index.Query {
 	p := planOf(l.query, l.request, l.repair.similar, l.spelled)
 	p.Groups = l.groups.list
 	if l.from != nil {
 		p.After, p.Statistics = &l.from.Place, &l.from.Statistics
 	}
-	return reader.Search(p, step)
+	return p
 }
 
 // endsOpen reports whether the last word stands for all words that begin with it.

@@ -41,7 +41,8 @@ func (a *Answers) keep(key string, answer any) {
 // question is a search whose hits tell something.
 type question struct {
 	key        string
-	dictionary bool // it is for the dictionary, not for the documents
+	dictionary bool   // it is for the dictionary, not for the documents
+	term       string // of which it counts the documents, if that is all
 	body       object
 	read       func(*found) any
 }
@@ -50,7 +51,10 @@ type question struct {
 type found struct {
 	Status int      `json:"status"`
 	Error  reported `json:"error"`
-	Hits   struct {
+	Shards struct {
+		Total int `json:"total"`
+	} `json:"_shards"`
+	Hits struct {
 		Total struct {
 			Value int64 `json:"value"`
 		} `json:"total"`
@@ -124,9 +128,22 @@ func (a *asker) Count(scope string, c *index.Condition) int64 {
 	}
 	return ask[int64](a, question{
 		key:  "count " + string(encode(query)),
+		term: termOf(c),
 		body: object{"size": 0, "track_total_hits": true, "query": query},
 		read: func(f *found) any { return f.Hits.Total.Value },
 	})
+}
+
+// termOf returns the term that a condition is about, or nothing.
+func termOf(c *index.Condition) string {
+	if len(c.Any) != 1 || c.Marked != nil || len(c.Phrases) > 0 {
+		return ""
+	}
+	term, ok := c.Any[0].Term()
+	if kind, _, _ := index.KindOf(term); !ok || kind != index.StemTerm && kind != index.WordTerm {
+		return ""
+	}
+	return term
 }
 
 // The most words that are asked of the dictionary at once.

@@ -140,6 +140,22 @@ func groupQuery(q *index.Query, p *index.Plan, i int) object {
 
 type group = index.PlannedGroup
 
+// findsNothing reports whether a plan consists of words that no document has.
+func findsNothing(p *index.Plan) bool {
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		if len(g.All) > 0 || len(g.Any) == 0 {
+			return false
+		}
+		for j := range g.Any {
+			if w := &g.Any[j]; len(w.Own)+len(w.Others)+len(w.Apart) > 0 || w.Form != nil || w.Found {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func anyOf(list []object) object {
 	switch len(list) {
 	case 0:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,6 +32,20 @@ func NewReader(ctx context.Context, c *Client, documents, words string, answers 
 
 // LookIn lets Near, Count and Begins also look for words in entries of metadata.
 func (r *Reader) LookIn(fields []index.FieldWeight) { r.fields = fields }
+
+// Expect asks in few requests for most of what a search will ask for.
+func (r *Reader) Expect(query func() *index.Query) error {
+	q := query()
+	return r.settle(func(in index.Elsewhere) error {
+		for i := range q.Any {
+			if _, err := r.remote(in).Count(q.Any[i].Stem, q.Any[i].Word, q.Scope); err != nil {
+				return err
+			}
+		}
+		_, err := index.NewPlan(q, in)
+		return err
+	})
+}
 
 // Languages returns the languages of the documents.
 func (r *Reader) Languages() (set text.LanguageSet, err error) {
@@ -77,6 +92,9 @@ func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if findsNothing(plan) {
+		return foundOf(q, plan, &found{})
 	}
 	answer, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_search"+wholeAndCurrent, searchBody(q, plan))
 	if err != nil {
@@ -125,8 +143,9 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 			open = append(open, q)
 		}
 	}
-	if len(open) == 0 {
-		return nil
+	open, err := r.answerAbsent(known, open)
+	if err != nil || len(open) == 0 {
+		return err
 	}
 	var body []byte
 	for _, q := range open {
@@ -152,11 +171,72 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 		if f.Status != http.StatusOK {
 			return fmt.Errorf("count documents: %w", f.Error.failure(f.Status))
 		}
-		answer := q.read(f)
-		known[q.key] = answer
-		r.answers.keep(q.key, answer)
+		if !q.dictionary {
+			r.answers.keep(shardsKey, f.Shards.Total)
+		}
+		r.keep(known, q.key, q.read(f))
 	}
 	return nil
+}
+
+func (r *Reader) keep(known map[string]any, key string, answer any) {
+	known[key] = answer
+	r.answers.keep(key, answer)
+}
+
+// shardsKey is the key of the number of shards of the documents.
+const shardsKey = "shards"
+
+// manyTerms is from how many terms on it takes less time to ask first which of them there are at all: of the other spellings of a query,
+// most are in no document.
+const manyTerms = 4
+
+// answerAbsent answers how many documents have terms that no document has, and returns the other questions. An index with several shards
+// cannot be asked for that.
+func (r *Reader) answerAbsent(known map[string]any, questions []question) (others []question, err error) {
+	terms := map[string][]string{}
+	n := 0
+	for _, q := range questions {
+		if q.term != "" {
+			field, value := fieldOf(q.term)
+			terms[field] = append(terms[field], value)
+			n++
+		}
+	}
+	if shards, _ := r.answers.of(shardsKey); shards != 1 || n < manyTerms {
+		return questions, nil
+	}
+	document := object{}
+	for field, values := range terms {
+		document[field] = strings.Join(values, " ")
+	}
+	data, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_termvectors?preference=_primary", encode(object{
+		"doc": document, "term_statistics": true, "field_statistics": false, "positions": false, "offsets": false, "payloads": false,
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("ask for terms: %w", err)
+	}
+	var answer struct {
+		Fields map[string]struct {
+			Terms map[string]struct {
+				Documents int64 `json:"doc_freq"`
+			} `json:"terms"`
+		} `json:"term_vectors"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, &Error{State: Failed, Status: http.StatusOK, Type: "the answer about terms cannot be read", cause: err}
+	}
+	for _, q := range questions {
+		if q.term != "" {
+			field, value := fieldOf(q.term)
+			if term, ok := answer.Fields[field].Terms[value]; ok && term.Documents == 0 {
+				r.keep(known, q.key, int64(0))
+				continue
+			}
+		}
+		others = append(others, q)
+	}
+	return others, nil
 }
 
 // foundOf returns what a search has found.
