@@ -14,6 +14,12 @@ import (
 	"keepsake/internal/search/index"
 )
 
+// What differs from an index of the program: a stem that is more than ten times in a title counts as if it were there ten times, and
+// from 64 times in a text on, its frequency is rounded down by at most a sixteenth; of more than a thousand words that are similar to a
+// misspelled one, the first thousand are looked at; the words of documents that were deleted, which the dictionary still has, can take
+// the place of others among the 64 that share most parts with a word; and with several shards, facets can miss rare values. The rest is
+// the same, also the scores, except that sums above 1,024 are rounded.
+
 // Reader reads the indexes of a workspace, as an index.Snapshot is read. It first asks what it has to know, which it keeps, and then
 // searches.
 type Reader struct {
@@ -98,7 +104,7 @@ func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
 	}
 	answer, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_search"+wholeAndCurrent, searchBody(q, plan))
 	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
+		return nil, away(fmt.Errorf("search: %w", err))
 	}
 	f, err := readFound(answer)
 	if err != nil {
@@ -158,7 +164,7 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 	}
 	data, err := r.client.Do(r.ctx, http.MethodPost, "/_msearch", body)
 	if err != nil {
-		return fmt.Errorf("count documents: %w", err)
+		return away(fmt.Errorf("count documents: %w", err))
 	}
 	var all struct {
 		Responses []found `json:"responses"`
@@ -169,7 +175,7 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 	for i, q := range open {
 		f := &all.Responses[i]
 		if f.Status != http.StatusOK {
-			return fmt.Errorf("count documents: %w", f.Error.failure(f.Status))
+			return away(fmt.Errorf("count documents: %w", f.Error.failure(f.Status)))
 		}
 		if !q.dictionary {
 			r.answers.keep(shardsKey, f.Shards.Total)
@@ -214,7 +220,7 @@ func (r *Reader) answerAbsent(known map[string]any, questions []question) (other
 		"doc": document, "term_statistics": true, "field_statistics": false, "positions": false, "offsets": false, "payloads": false,
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("ask for terms: %w", err)
+		return nil, away(fmt.Errorf("ask for terms: %w", err))
 	}
 	var answer struct {
 		Fields map[string]struct {
@@ -237,6 +243,16 @@ func (r *Reader) answerAbsent(known map[string]any, questions []question) (other
 		others = append(others, q)
 	}
 	return others, nil
+}
+
+// away returns problem.Unavailable for a failure that says nothing about the search, and else the error.
+func away(err error) error {
+	switch StateOf(err) {
+	case Unreachable, Denied, Throttled, Unavailable, Missing, Closed:
+		return unavailable(err)
+	default:
+		return err
+	}
 }
 
 // foundOf returns what a search has found.
