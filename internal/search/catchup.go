@@ -24,6 +24,9 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 	if err := x.ask(ctx, f); err != nil {
 		return false, err
 	}
+	if x.elsewhere(f.workspaceID) {
+		return false, x.leave(f)
+	}
 	if err := x.replace(ctx, f); err != nil {
 		return true, err
 	}
@@ -198,7 +201,7 @@ func nextBatch(batch int, changes []document.Change) int {
 // search would wait.
 func (x *Indexer) Pace(ctx context.Context, workspaceID string, change int64) error {
 	f := x.have(workspaceID)
-	if f == nil || !f.followed(x.o.Shared) {
+	if f == nil || !f.followed(x.o.Shared) || x.elsewhere(workspaceID) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.o.Wait)

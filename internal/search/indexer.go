@@ -42,7 +42,9 @@ type IndexerOptions struct {
 	DiskBudget int64 // bytes of files of indexes beyond which those that were searched least recently are dropped; 0: no bound
 	// Background runs a piece of work that no client waits for; nil: at once.
 	Background func(ctx context.Context, piece func() error) error
-	Small      int64 // bytes up to which an index has no files; 0: the default of package index
+	// Elsewhere reports whether searches of a workspace read an index that is not in this process; nil: there is none.
+	Elsewhere func(workspaceID string) bool
+	Small     int64 // bytes up to which an index has no files; 0: the default of package index
 }
 
 // Indexer builds the indexes of the workspaces that are searched, and keeps them up to date with the documents (hold.go).
@@ -232,7 +234,7 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 func (x *Indexer) Record(workspaceID string, documents []*document.Document) {
 	f := x.folder(workspaceID)
 	x.welcome(f)
-	if f.followed(x.o.Shared) {
+	if f.followed(x.o.Shared) && !x.elsewhere(workspaceID) {
 		f.handed.add(documents)
 	}
 	f.raise(documents[len(documents)-1].Change)

@@ -27,6 +27,7 @@ import (
 type ClientOptions struct {
 	URL          string // of the cluster: https://search.internal:9200
 	User         string // empty: no credentials are sent
+	Password     string // without PasswordFile
 	PasswordFile string // read again after the cluster has refused the password
 	CAFile       string // of the authority that signed the cluster's certificate; empty: those of the system
 	Release      string // of the program, for User-Agent
@@ -77,7 +78,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 			return nil, fmt.Errorf("%s contains no certificate", o.CAFile)
 		}
 	}
-	return &Client{o: o, base: strings.TrimSuffix(o.URL, "/"), http: &http.Client{
+	return &Client{o: o, password: o.Password, base: strings.TrimSuffix(o.URL, "/"), http: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil

@@ -24,10 +24,16 @@ const (
 	Missing     State = "missing"     // the index or its alias is not there
 	Closed      State = "closed"      // an operator has closed the index
 	Conflicting State = "conflict"    // another process was faster
+	NoScripts   State = "no_scripts"  // the cluster runs no scripts of requests
 	Refused     State = "refused"     // the cluster does not accept a request, as with other mappings or without scripts
 	Unsupported State = "unsupported" // the cluster is not a version of OpenSearch that was tried
 	Failed      State = "failed"      // anything else
 )
+
+// States lists all states.
+var States = []State{
+	Healthy, Unreachable, Denied, Full, ReadOnly, Throttled, Unavailable, Missing, Closed, Conflicting, NoScripts, Refused, Unsupported, Failed,
+}
 
 // Error is a request that failed, or an item of a bulk. It contains no text of the request and none of the answer but a type,
 // because both can quote documents.
@@ -81,6 +87,9 @@ func failureOf(status int, body []byte) *Error {
 
 // failure names a reported error. Of an error with causes, the first one says more.
 func (r *reported) failure(status int) *Error {
+	if r.aboutScripts() {
+		return &Error{State: NoScripts, Status: status, Type: r.Type}
+	}
 	kind, reason := r.Type, r.Reason
 	if len(r.Causes) > 0 && !known[kind] {
 		kind, reason = r.Causes[0].Type, r.Causes[0].Reason
@@ -91,6 +100,19 @@ func (r *reported) failure(status int) *Error {
 		}
 	}
 	return &Error{State: stateOf(status, kind, reason), Status: status, Type: kind}
+}
+
+// aboutScripts reports whether scripts are not permitted.
+func (r *reported) aboutScripts() bool {
+	if strings.Contains(r.Reason, "cannot execute [inline] scripts") || strings.Contains(r.Reason, "cannot execute scripts using [") {
+		return true
+	}
+	for i := range r.Causes {
+		if r.Causes[i].aboutScripts() {
+			return true
+		}
+	}
+	return r.Cause != nil && r.Cause.aboutScripts()
 }
 
 const blocked = "cluster_block_exception"

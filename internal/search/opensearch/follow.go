@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"keepsake/internal/search"
+	"keepsake/internal/search/index"
 )
 
 // Source provides the changes of documents.
@@ -36,8 +37,8 @@ type FollowerOptions struct {
 	Client *Client
 	Prefix string // of the names of all indexes
 	Source Source
-	Writer *Writer
-	Claims Claims // nil: there are no other processes
+	Writer *Writer // nil: one of its own
+	Claims Claims  // nil: there are no other processes
 	Log    *slog.Logger
 	Now    func() time.Time
 	Poll   time.Duration // how often the number of the last change is read; 0: 250 ms
@@ -67,6 +68,9 @@ type Follower struct {
 
 // NewFollower returns a Follower, which follows nothing before Run and Follow.
 func NewFollower(o FollowerOptions) *Follower {
+	if o.Writer == nil {
+		o.Writer = NewWriter(index.NewLexicon())
+	}
 	if o.Poll == 0 {
 		o.Poll = pollEvery
 	}

@@ -1,0 +1,57 @@
+package opensearch
+
+import (
+	"context"
+	"sync"
+
+	"keepsake/internal/search"
+)
+
+// Cluster lets searches read the indexes of workspaces in OpenSearch. It implements search.Elsewhere.
+type Cluster struct {
+	client *Client
+	ready  *Readiness
+	has    func(workspaceID string) bool
+
+	mu      sync.Mutex
+	answers map[string]answered // by workspace
+}
+
+var _ search.Elsewhere = (*Cluster)(nil)
+
+// answered are the answers of an index after a change.
+type answered struct {
+	state   refreshed
+	answers *Answers
+}
+
+// NewCluster returns a Cluster. has reports whether searches of a workspace read OpenSearch.
+func NewCluster(c *Client, r *Readiness, has func(workspaceID string) bool) *Cluster {
+	return &Cluster{client: c, ready: r, has: has, answers: map[string]answered{}}
+}
+
+// Has implements search.Elsewhere.
+func (c *Cluster) Has(_ context.Context, workspaceID string) (bool, error) {
+	return c.has(workspaceID), nil
+}
+
+// Open implements search.Elsewhere.
+func (c *Cluster) Open(ctx context.Context, workspaceID string, change int64) (search.Reader, error) {
+	if err := c.ready.Wait(ctx, workspaceID, change); err != nil {
+		return nil, err
+	}
+	documents, words := c.ready.Alias(workspaceID)
+	return NewReader(ctx, c.client, documents, words, c.answersOf(workspaceID, c.ready.known(workspaceID))), nil
+}
+
+// answersOf returns what the indexes of a workspace answered in a state.
+func (c *Cluster) answersOf(workspaceID string, state refreshed) *Answers {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, ok := c.answers[workspaceID]
+	if !ok || kept.state != state {
+		kept = answered{state, NewAnswers()}
+		c.answers[workspaceID] = kept
+	}
+	return kept.answers
+}

@@ -1,0 +1,216 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Engine is where the index of a workspace is.
+type Engine string
+
+// The engines.
+const (
+	Local      Engine = "local"      // in each process
+	OpenSearch Engine = "opensearch" // in a cluster
+)
+
+// Placed is a workspace with the engine that it is to have, and the one that its searches read. They differ during a move.
+type Placed struct {
+	ID              string
+	Wanted, Serving Engine
+}
+
+// LocalIndexes are the indexes of this process.
+type LocalIndexes interface {
+	// Reached reports whether an index has all changes up to a number, and how many it has. It is built if it is not there.
+	Reached(workspaceID string, change int64) (position int64, reached bool)
+}
+
+// MoverOptions is what a Mover needs.
+type MoverOptions struct {
+	Client     *Client
+	Prefix     string
+	Follower   *Follower
+	Source     Source
+	Workspaces func() []Placed
+	Local      LocalIndexes
+	// Serve lets searches of a workspace read another engine, in all processes.
+	Serve func(ctx context.Context, workspaceID string, engine Engine) error
+	Alone bool // there are no other processes
+	Log   *slog.Logger
+	Now   func() time.Time
+	Every time.Duration // between two looks; 0: 500 ms
+}
+
+// Mover moves workspaces from one engine to another. The old one answers until the new one has all changes. How far a move is follows
+// from the position of the new index, so a process that is killed goes on where it was.
+type Mover struct {
+	o        MoverOptions
+	building map[string]buildTime // moves back, by workspace
+	sweep    time.Time            // when to look for indexes that are left
+}
+
+// buildTime is when this process began to build an index, and when it had all changes.
+type buildTime struct{ began, ready time.Time }
+
+const (
+	moveEvery  = 500 * time.Millisecond
+	sweepEvery = 10 * time.Minute
+	leastGrace = 5 * time.Second
+)
+
+// NewMover returns a Mover, which moves nothing before Run.
+func NewMover(o MoverOptions) *Mover {
+	if o.Every == 0 {
+		o.Every = moveEvery
+	}
+	return &Mover{o: o, building: map[string]buildTime{}}
+}
+
+// Run lets the Follower follow the workspaces that have an index in OpenSearch, and moves workspaces, until ctx ends.
+func (m *Mover) Run(ctx context.Context) error {
+	ticker := time.NewTicker(m.o.Every)
+	defer ticker.Stop()
+	for failing := false; ; {
+		err := m.look(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			m.o.Log.Warn("moving search indexes failed; retrying", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// look does what can be done now.
+func (m *Mover) look(ctx context.Context) error {
+	var follow []string
+	var first error
+	all := m.o.Workspaces()
+	for _, w := range all {
+		if w.Wanted == OpenSearch || w.Serving == OpenSearch {
+			follow = append(follow, w.ID)
+		}
+	}
+	m.o.Follower.Follow(follow)
+	progress := m.o.Follower.Progress()
+	for _, w := range all {
+		var err error
+		switch {
+		case w.Wanted == w.Serving:
+			delete(m.building, w.ID)
+		case w.Wanted == OpenSearch:
+			err = m.there(ctx, w, progress[w.ID])
+		default:
+			err = m.back(ctx, w, progress[w.ID])
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	if now := m.o.Now(); !now.Before(m.sweep) {
+		if err := m.removeLeft(ctx, all); err != nil {
+			m.sweep = now.Add(time.Minute)
+			return err
+		}
+		m.sweep = now.Add(sweepEvery)
+	}
+	return first
+}
+
+// there ends a move to OpenSearch if the index is complete.
+func (m *Mover) there(ctx context.Context, w Placed, p Progress) error {
+	if !p.Here || !p.Serving || p.State != Healthy || p.Position < p.Last {
+		return nil
+	}
+	if err := m.o.Serve(ctx, w.ID, OpenSearch); err != nil {
+		return fmt.Errorf("move a workspace to OpenSearch: %w", err)
+	}
+	m.o.Log.Info("searches of a workspace read OpenSearch", "workspace", w.ID)
+	return nil
+}
+
+// back builds the index of this process again. The process that follows the workspace ends the move some time after its own index is
+// complete, so that those of the others are, too.
+func (m *Mover) back(ctx context.Context, w Placed, p Progress) error {
+	last, err := m.o.Source.LastChange(ctx, w.ID)
+	if err != nil {
+		return fmt.Errorf("read the number of the last change: %w", err)
+	}
+	now := m.o.Now()
+	b, known := m.building[w.ID]
+	if !known {
+		b.began = now
+	}
+	_, reached := m.o.Local.Reached(w.ID, last)
+	if reached && b.ready.IsZero() {
+		b.ready = now
+	}
+	m.building[w.ID] = b
+	if !reached || !p.Here || !m.o.Alone && now.Sub(b.ready) < max(leastGrace, b.ready.Sub(b.began)) {
+		return nil
+	}
+	if err := m.o.Serve(ctx, w.ID, Local); err != nil {
+		return fmt.Errorf("move a workspace from OpenSearch: %w", err)
+	}
+	delete(m.building, w.ID)
+	m.sweep = now.Add(leastGrace) // when all processes know
+	m.o.Log.Info("searches of a workspace read the index of each process", "workspace", w.ID)
+	return nil
+}
+
+// removeLeft removes the indexes of workspaces that have moved back.
+func (m *Mover) removeLeft(ctx context.Context, all []Placed) error {
+	answer, err := m.o.Client.Do(ctx, http.MethodGet, "/"+m.o.Prefix+"*/_alias?expand_wildcards=all", nil)
+	if err != nil {
+		return fmt.Errorf("list indexes: %w", err)
+	}
+	var indexes map[string]struct{}
+	if err := json.Unmarshal(answer, &indexes); err != nil {
+		return &Error{State: Failed, Status: http.StatusOK, Type: "the list of indexes cannot be read"}
+	}
+	for _, w := range all {
+		if w.Wanted == OpenSearch || w.Serving == OpenSearch {
+			continue
+		}
+		for name := range indexes {
+			if !strings.HasPrefix(name, namesOf(m.o.Prefix, w.ID).base+"-") {
+				continue
+			}
+			if _, err := m.o.Client.Do(ctx, http.MethodDelete, "/"+name, nil); err != nil && StateOf(err) != Missing {
+				return fmt.Errorf("delete an index: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Percent returns how far the move of a workspace is, and whether this process knows it.
+func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
+	if w.Wanted == OpenSearch {
+		p := m.o.Follower.Progress()[w.ID]
+		return percentOf(max(p.Position, p.Filling), p.Last), p.Here
+	}
+	last, err := m.o.Source.LastChange(ctx, w.ID)
+	if err != nil {
+		return 0, false
+	}
+	position, _ := m.o.Local.Reached(w.ID, last)
+	return percentOf(position, last), true
+}
+
+func percentOf(position, last int64) int {
+	if last == 0 {
+		return 0
+	}
+	return int(min(99, max(position, 0)*100/last))
+}
