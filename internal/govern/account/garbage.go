@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// garbage limits the garbage of finished hashes, 19 MiB each. The collector waits until garbage has the size of the live
-// heap, which is a lot next to large indexes, and a collection after every hash would cost too much. So garbage forces a
-// collection if none ran while max hashes finished.
+// garbage limits the garbage of finished hashes, 19 MiB each unless a test makes them cheap. The collector waits until garbage
+// has the size of the live heap, which is a lot next to large indexes, and a collection after every hash would cost too much.
+// So garbage forces a collection if none ran while max hashes finished.
 type garbage struct {
 	max     int
 	cycles  func() uint64 // collections so far
@@ -18,8 +18,8 @@ type garbage struct {
 	ended int    // hashes since then
 }
 
-// garbagePerSlot is how many finished hashes can be uncollected for each slot.
-const garbagePerSlot = 2
+// garbagePerSlot is how much memory of finished hashes can be uncollected for each slot, in KiB.
+const garbagePerSlot = 2 * argonMemory
 
 // add counts a finished hash.
 func (g *garbage) add() {

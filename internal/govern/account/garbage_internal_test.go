@@ -27,7 +27,7 @@ func TestGarbageIsCollectedInBatches(t *testing.T) {
 func TestCollectionsAreCounted(t *testing.T) {
 	t.Parallel()
 	before := collections()
-	newHashSemaphore(1).garbage.collect()
+	newHashSemaphore(1, PasswordCost{}).garbage.collect()
 	if after := collections(); after <= before {
 		t.Errorf("there were %d collections before one and %d after it", before, after)
 	}

@@ -65,7 +65,7 @@ func NewLoginService(o LoginOptions) *LoginService {
 		clock = o.Now
 	}
 	return &LoginService{
-		LoginOptions: o, hashes: newHashSemaphore(hashSlots(runtime.GOMAXPROCS(0))), throttle: newThrottle(o.Guesses, clock, o.Secret),
+		LoginOptions: o, hashes: newHashSemaphore(hashSlots(runtime.GOMAXPROCS(0)), o.Cost), throttle: newThrottle(o.Guesses, clock, o.Secret),
 		dummyHash: phc(o.Cost, noise[:argonSalt], noise[argonSalt:]),
 	}
 }

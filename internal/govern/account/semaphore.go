@@ -41,9 +41,9 @@ func hashSlots(cores int) int { return max(1, cores-1) }
 // waitingPerSlot limits the wait to two or three seconds.
 const waitingPerSlot = 64
 
-func newHashSemaphore(slots int) *hashSemaphore {
+func newHashSemaphore(slots int, cost PasswordCost) *hashSemaphore {
 	return &hashSemaphore{
-		garbage: garbage{max: slots * garbagePerSlot, cycles: collections, collect: runtime.GC},
+		garbage: garbage{max: slots * garbagePerSlot / int(cost.orDefault().MemoryKiB), cycles: collections, collect: runtime.GC},
 		free:    slots, maxWaiting: slots * waitingPerSlot, queues: map[network]*addressQueue{},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestHashesOfAddressesTakeTurns(t *testing.T) {
 	t.Parallel()
-	g := newHashSemaphore(1)
+	g := newHashSemaphore(1, PasswordCost{})
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (g *hashSemaphore) waits() int {
 
 func TestFullQueueAdmitsOtherAddresses(t *testing.T) {
 	t.Parallel()
-	g := newHashSemaphore(1)
+	g := newHashSemaphore(1, PasswordCost{})
 	if err := g.enter(t.Context(), address(0)); err != nil {
 		t.Fatal(err)
 	}
