@@ -70,7 +70,7 @@ var packages = fmt.Sprintf("-p=%d", runtime.NumCPU()+1)
 const compilerGC = "400"
 
 // withoutDWARF leaves the information for debuggers out of the project's packages: creating it takes a tenth of the time of
-// compiling them. Traces of goroutines do not need it.
+// compiling them. Traces of goroutines do not need it. `make vet` has the same flag.
 const withoutDWARF = "-gcflags=keepsake/...=-dwarf=false"
 
 // timeouts are when a package ends whose tests hang. Its goroutines are then in the report.
