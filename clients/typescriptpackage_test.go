@@ -64,11 +64,10 @@ func newTypeScriptProject(t *testing.T) *typescriptProject {
 	p := &typescriptProject{t: t, dir: t.TempDir()}
 	buildTypeScript(t)
 	p.run(npm(t, "pack", "--silent", "--pack-destination", p.dir))
-	to := filepath.Join(p.dir, "node_modules", "@keepsake", "client")
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	p.run(exec.CommandContext(t.Context(), "tar", "-xzf", filepath.Join(p.dir, "keepsake-client-0.0.0.tgz"), "-C", to, "--strip-components=1"))
+	writeFile(t, filepath.Join(p.dir, "package.json"), `{"type": "module"}`)
+	install := npm(t, "install", "--silent", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "./keepsake-client-0.0.0.tgz")
+	install.Dir = p.dir
+	p.run(install)
 	types, err := filepath.Abs("typescript/node_modules/@types")
 	if err == nil {
 		err = os.Symlink(types, filepath.Join(p.dir, "node_modules", "@types"))
@@ -76,7 +75,6 @@ func newTypeScriptProject(t *testing.T) *typescriptProject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(p.dir, "package.json"), `{"type": "module"}`)
 	writeFile(t, filepath.Join(p.dir, "tsconfig.json"), `{"compilerOptions": {"strict": true, "noUncheckedIndexedAccess": true,
 		"exactOptionalPropertyTypes": true, "module": "nodenext", "target": "es2022", "lib": ["es2022"], "types": ["node"]}}`)
 	return p

@@ -113,7 +113,6 @@ func TestTypeScriptClientRunsInDeno(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(project.dir, "everywhere.ts"), string(checks))
-	writeFile(t, filepath.Join(project.dir, "package.json"), `{"type": "module", "dependencies": {"@keepsake/client": "*"}}`)
 	writeFile(t, filepath.Join(project.dir, "deno.json"), `{"nodeModulesDir": "manual"}`)
 	writeFile(t, filepath.Join(project.dir, "main.ts"), `import * as client from "@keepsake/client";
 import { run } from "./everywhere.ts";

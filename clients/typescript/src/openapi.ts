@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: 4d6fd5530026b33cc21d107e8f41c76f52b43d52ae2e34db7035207a6c7ef742
+// SHA-256 of openapi/v1.json: 29c3767446df0a2b26b024f7c0200b62c2a5a86b4eb3c19d46458caa5c5a2f07
 
 export interface paths {
     "/.well-known/jwks.json": {

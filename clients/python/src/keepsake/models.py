@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: 4d6fd5530026b33cc21d107e8f41c76f52b43d52ae2e34db7035207a6c7ef742
+# SHA-256 of openapi/v1.json: 29c3767446df0a2b26b024f7c0200b62c2a5a86b4eb3c19d46458caa5c5a2f07
 
 """The types of requests and answers."""
 
