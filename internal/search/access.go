@@ -31,7 +31,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		}
 		return err
 	}
-	if f == nil || f.target.Load() == 0 && !x.unsure(f) {
+	if f == nil || f.target.Load() == 0 && !f.unsure(x.o.Shared) {
 		return fn(index.Empty(), noSettings)
 	}
 	if _, err := x.loadSettings(waiting, f); err != nil {
@@ -41,7 +41,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		return err
 	}
 	defer x.release(f)
-	if f.position.Load() < f.target.Load() || x.unsure(f) {
+	if f.position.Load() < f.target.Load() || f.unsure(x.o.Shared) {
 		x.turns.add(f)
 		if err := x.awaitBuilt(ctx, waiting, f); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 }
 
 // unsure reports whether f can have changes that only the store knows. In shared mode, searches ask the store themselves.
-func (x *Indexer) unsure(f *folder) bool { return !x.o.Shared && f.answered.Load() < f.asked.Load() }
+func (f *folder) unsure(shared bool) bool { return !shared && f.answered.Load() < f.asked.Load() }
 
 // await waits until the index holds every change that was committed when it was called.
 func (x *Indexer) await(ctx context.Context, f *folder) error {

@@ -150,7 +150,7 @@ func (x *Indexer) trim(ctx context.Context) {
 		case <-x.trims.due:
 		}
 		for ctx.Err() == nil {
-			f := x.overdue()
+			f := x.trims.overdue(x.all(), x.o.DiskBudget)
 			if f == nil {
 				break
 			}
@@ -163,10 +163,10 @@ func (x *Indexer) trim(ctx context.Context) {
 }
 
 // overdue returns the folder to drop, or nil. The index that was searched last is kept, whatever its size.
-func (x *Indexer) overdue() *folder {
+func (t *trims) overdue(all []*folder, budget int64) *folder {
 	var list []*folder
 	sum := int64(0)
-	for _, f := range x.all() {
+	for _, f := range all {
 		if !f.holds.Load() {
 			continue
 		}
@@ -175,8 +175,8 @@ func (x *Indexer) overdue() *folder {
 			list = append(list, f)
 		}
 	}
-	over := sum > x.o.DiskBudget
-	x.trims.over.Store(over && len(list) > 1)
+	over := sum > budget
+	t.over.Store(over && len(list) > 1)
 	if !over || len(list) == 0 {
 		return nil
 	}
