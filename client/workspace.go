@@ -11,10 +11,25 @@ import (
 // WorkspaceRecord is a workspace as operators see it.
 type WorkspaceRecord struct {
 	Workspace
-	Suspended  bool      `json:"suspended"`  // its credentials are refused
-	Embeddings bool      `json:"embeddings"` // its texts are sent to the embeddings endpoint
-	CreatedAt  time.Time `json:"createdAt"`
-	Revision   int64     `json:"revision"`
+	Suspended  bool `json:"suspended"`  // its credentials are refused
+	Embeddings bool `json:"embeddings"` // its texts are sent to the embeddings endpoint
+	// SearchEngine is where its search index is, or is moved to: SearchLocal or SearchOpenSearch.
+	SearchEngine string      `json:"searchEngine"`
+	SearchMove   *SearchMove `json:"searchMove"` // nil: the index is not being moved
+	CreatedAt    time.Time   `json:"createdAt"`
+	Revision     int64       `json:"revision"`
+}
+
+// The engines of search indexes.
+const (
+	SearchLocal      = "local"      // an index in each process
+	SearchOpenSearch = "opensearch" // one in the OpenSearch cluster of the instance
+)
+
+// SearchMove is the move of a search index. The old one answers until the new one is complete.
+type SearchMove struct {
+	From    string `json:"from"`    // the engine that answers searches now
+	Percent *int   `json:"percent"` // how much of the new index is built; nil: the process that answered does not know
 }
 
 // NewWorkspace describes a workspace to create. An empty tier means free.
@@ -29,6 +44,8 @@ type WorkspaceChange struct {
 	Tier       Change[string] `json:"tier,omitzero"`
 	Suspended  Change[bool]   `json:"suspended,omitzero"`
 	Embeddings Change[bool]   `json:"embeddings,omitzero"`
+	// SearchEngine moves the search index in the background: SearchLocal or SearchOpenSearch.
+	SearchEngine Change[string] `json:"searchEngine,omitzero"`
 }
 
 // WorkspaceQuery selects a page of the list of workspaces.

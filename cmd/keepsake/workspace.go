@@ -79,10 +79,22 @@ func (st *stage) printWorkspaces(workspaces []client.WorkspaceRecord, asJSON boo
 		if w.Suspended {
 			state = "suspended"
 		}
-		rows = append(rows, table.Row{w.ID, w.Name, w.Tier, state, whenCell(&w.CreatedAt)})
+		rows = append(rows, table.Row{w.ID, w.Name, w.Tier, state, searchCell(&w), whenCell(&w.CreatedAt)})
 	}
-	st.printTable([]column{{title: "id"}, {title: "name", free: true}, {title: "tier", free: true}, {title: "state"}, {title: "created (UTC)"}}, rows)
+	st.printTable([]column{{title: "id"}, {title: "name", free: true}, {title: "tier", free: true}, {title: "state"}, {title: "search"}, {title: "created (UTC)"}}, rows)
 	return nil
+}
+
+// searchCell says where a workspace's search index is, and how far its move is.
+func searchCell(w *client.WorkspaceRecord) string {
+	switch m := w.SearchMove; {
+	case m == nil:
+		return w.SearchEngine
+	case m.Percent == nil:
+		return m.From + " to " + w.SearchEngine
+	default:
+		return fmt.Sprintf("%s to %s (%d %%)", m.From, w.SearchEngine, *m.Percent)
+	}
 }
 
 func workspacesGetCommand(st *stage) *cobra.Command {
@@ -115,12 +127,15 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 		name, tier        string
 		suspended, asJSON bool
 		embeddings        bool
+		searchEngine      string
 	)
 	cmd := &cobra.Command{
-		Use: "change WORKSPACE", Short: "Change a workspace's name, tier or use of embeddings, or suspend it", Args: oneArgument,
+		Use: "change WORKSPACE", Short: "Change a workspace's name, tier, use of embeddings or search engine, or suspend it", Args: oneArgument,
 		Long: "Changes the given fields and leaves the others unchanged. The keys and users of a suspended workspace are refused;\n" +
 			"--suspended=false admits them again. Changing the tier never resets usage.\n" +
-			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url. WORKSPACE is an ID or a name.",
+			"With --embeddings, texts of its memories are sent to the endpoint of the setting embeddings.url.\n" +
+			"With --search-engine opensearch, its search index is moved to the cluster of the setting search.opensearch.url, and with local\n" +
+			"back. The old index answers searches until the new one is complete; the command does not wait. WORKSPACE is an ID or a name.",
 		Example: "  keepsake workspaces change 'Team Blue' --tier business",
 	}
 	t := targetFlags(st, cmd)
@@ -129,7 +144,8 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 	flags.StringVar(&tier, "tier", "", "`TIER` of the workspace")
 	flags.BoolVar(&suspended, "suspended", false, "whether the workspace is suspended and its keys and users are refused")
 	flags.BoolVar(&embeddings, "embeddings", false, "whether texts of its memories are sent to the embeddings endpoint")
-	cmd.MarkFlagsOneRequired("name", "tier", "suspended", "embeddings")
+	flags.StringVar(&searchEngine, "search-engine", "", "`ENGINE` of its search index: local or opensearch")
+	cmd.MarkFlagsOneRequired("name", "tier", "suspended", "embeddings", "search-engine")
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var change client.WorkspaceChange
@@ -144,6 +160,9 @@ func workspacesChangeCommand(st *stage) *cobra.Command {
 		}
 		if flags.Changed("embeddings") {
 			change.Embeddings = client.To(embeddings)
+		}
+		if flags.Changed("search-engine") {
+			change.SearchEngine = client.To(searchEngine)
 		}
 		return t.with(cmd.Context(), func(c *client.Client) error {
 			id, err := workspaceID(cmd.Context(), c, args[0])

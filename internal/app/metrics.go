@@ -34,6 +34,7 @@ func (a *App) metrics() *metrics.Registry {
 	s.addWebhookMetrics(r)
 	s.addClusterMetrics(r)
 	s.addEmbeddingMetrics(r)
+	s.addRemoteSearchMetrics(r)
 	s.addCheckMetrics(r)
 	addTraceMetrics(r, s.tracer)
 	addLogMetrics(r, a.deps.DroppedLogLines)

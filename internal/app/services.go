@@ -36,6 +36,7 @@ import (
 	"keepsake/internal/search"
 	"keepsake/internal/search/collection"
 	"keepsake/internal/search/document"
+	"keepsake/internal/search/opensearch"
 	clusterpg "keepsake/internal/store/cluster/postgres"
 	"keepsake/internal/store/cluster/redis"
 	v1 "keepsake/internal/web/api/v1"
@@ -110,6 +111,7 @@ type searching struct {
 	collections *collection.Service
 	indexer     *search.Indexer
 	service     *search.Service
+	remote      *remoteSearch        // nil: no OpenSearch is set
 	shares      *fairshare.Scheduler // of CPU time, for searches and recalls
 }
 
@@ -182,7 +184,9 @@ func assemble(ctx context.Context, i *instance.Instance, cfg *config.Config, dep
 	}
 	s.events.quotaWatch = newQuotaWatch(i, deps, s.events, s.identity)
 	s.records.replays = newReplays(i, deps, s.secrets.subjects, s.identity.maxStorage, s.members.claims)
-	s.search = assembleSearch(i, cfg, deps, s.events.outbox, s.records.audit, s.identity, s.secrets)
+	if s.search, err = assembleSearch(i, cfg, deps, s.events.outbox, s.records.audit, s.identity, s.secrets, s.members); err != nil {
+		return nil, err
+	}
 	s.memory = assembleMemory(i, cfg, deps, s)
 	s.versions = assembleVersions(i, cfg, deps, s.versions.registry, s.records.audit, s.events.outbox)
 	s.records.requests = analytics.NewLog(i.Store.Usage.Requests, cfg.Analytics.RequestLogDays, deps.Now, deps.Log)
@@ -227,25 +231,48 @@ func assembleVersions(i *instance.Instance, cfg *config.Config, deps *Deps, regi
 
 func assembleSearch(
 	i *instance.Instance, cfg *config.Config, deps *Deps, outbox *event.Outbox, log audit.Recorder, callers identity, keys secrets,
-) searching {
+	m *members,
+) (searching, error) {
 	shares := fairshare.New(max(1, runtime.GOMAXPROCS(0)-1)) // one CPU is left for everything else
+	var remote *remoteSearch
 	indexer := search.NewIndexer(search.IndexerOptions{
 		Dir: filepath.Join(cfg.Data, "index"), Source: i.Store.Documents, Settings: i.Store.Documents, Log: deps.Log, Now: deps.Now, MaxOpen: cfg.Index.Open,
 		Wait: deps.MinTimeout, Shared: i.Engine.Shared(), Background: shares.Background, DiskBudget: cfg.Search.DiskBudget,
+		Elsewhere: func(workspaceID string) bool { return remote != nil && remote.left(workspaceID) },
 	})
 	background := shares.Background
 	if i.Engine.Shared() {
 		background = nil // the database does the work
 	}
+	var claims opensearch.Claims
+	if m.claims != nil {
+		claims = m.claims
+	}
+	remote, err := newRemoteSearch(i, cfg, deps, callers.people, callers.accounts, indexer, claims, shares.Background)
+	if err != nil {
+		return searching{}, err
+	}
+	service := search.NewService(indexer, keys.cursors, shares, deps.Now)
+	changed := indexer.Notify
+	if remote != nil {
+		service.SetElsewhere(remote.cluster)
+		changed = func(workspaceID string, change int64) {
+			indexer.Notify(workspaceID, change)
+			remote.follower.Notify(workspaceID)
+		}
+		if !deps.Local {
+			m.background = append(m.background, backgroundTask{name: "opensearch", run: remote.run, err: remote.err, optional: true, close: remote.close})
+		}
+	}
 	documents := document.NewService(document.Options{
 		Store: i.Store.Documents, Units: i.Store, Events: outbox, Max: callers.maxDocuments, MaxBytes: callers.maxStorage,
-		Changed: indexer.Notify, Stored: indexer.Record, Pace: indexer.Pace, Together: i.Engine.Shared(), Background: background,
+		Changed: changed, Stored: indexer.Record, Pace: indexer.Pace, Together: i.Engine.Shared(), Background: background,
 		Now: deps.Now, NewID: func() string { return id.New(id.Document) }, RowKey: keys.rows,
 	})
 	collections := collection.NewService(collection.Options{
-		Store: i.Store.Documents, Units: i.Store, Audit: log, MaxBytes: callers.maxStorage, Changed: indexer.Notify, Now: deps.Now,
+		Store: i.Store.Documents, Units: i.Store, Audit: log, MaxBytes: callers.maxStorage, Changed: changed, Now: deps.Now,
 	})
-	return searching{documents: documents, collections: collections, indexer: indexer, service: search.NewService(indexer, keys.cursors, shares, deps.Now), shares: shares}
+	return searching{documents: documents, collections: collections, indexer: indexer, service: service, remote: remote, shares: shares}, nil
 }
 
 // load fills the caches that must be complete, joins the other processes and, unless the process is local, brings the versions

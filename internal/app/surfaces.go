@@ -34,7 +34,7 @@ func operations(s *services) *endpoint.Registry {
 	v1.AddAdminVersions(r, s.status.versionList, s.secrets.cursors)
 	v1.AddHealth(r, s.status.health)
 	v1.AddCacheStats(r, s.status.caches)
-	v1.AddAdminWorkspaces(r, s.identity.people, s.secrets.cursors)
+	v1.AddAdminWorkspaces(r, s.identity.people, s.secrets.cursors, s.search.remote.move)
 	v1.AddAdminUsers(r, s.identity.people, s.secrets.cursors)
 	v1.AddSetupLinks(r, s.identity.logins, s.identity.setupLink)
 	v1.AddAdminTiers(r, s.identity.people, s.secrets.cursors)

@@ -30,9 +30,9 @@ func (s *Accounts) Initialised(ctx context.Context) (bool, error) {
 func (s *Accounts) CreateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
-			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, w.Embeddings, Micros(w.CreatedAt), w.Revision)
+			INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, search_engine, search_serving, created_at, revision)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			w.ID, w.Name, w.Tier, w.Operator, w.Suspended, w.Embeddings, w.Search.Engine, w.Search.Reads, Micros(w.CreatedAt), w.Revision)
 		if err != nil {
 			return fmt.Errorf("add workspace: %w", err)
 		}
@@ -71,7 +71,7 @@ func (s *Accounts) Workspace(ctx context.Context, id string) (*account.Workspace
 
 func (s *Accounts) workspaces(ctx context.Context, which string, args ...any) ([]account.Workspace, error) {
 	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT id, name, tier, operator, suspended, embeddings, created_at, revision FROM workspace `+which, args...)
+		SELECT id, name, tier, operator, suspended, embeddings, search_engine, search_serving, created_at, revision FROM workspace `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -80,7 +80,7 @@ func (s *Accounts) workspaces(ctx context.Context, which string, args ...any) ([
 	for rows.Next() {
 		var w account.Workspace
 		var created int64
-		if err := rows.Scan(&w.ID, &w.Name, &w.Tier, &w.Operator, &w.Suspended, &w.Embeddings, &created, &w.Revision); err != nil {
+		if err := rows.Scan(&w.ID, &w.Name, &w.Tier, &w.Operator, &w.Suspended, &w.Embeddings, &w.Search.Engine, &w.Search.Reads, &created, &w.Revision); err != nil {
 			return nil, fmt.Errorf("read workspace: %w", err)
 		}
 		w.CreatedAt = TimeOf(created)
@@ -96,8 +96,9 @@ func (s *Accounts) workspaces(ctx context.Context, which string, args ...any) ([
 func (s *Accounts) UpdateWorkspace(ctx context.Context, w *account.Workspace) error {
 	return s.main.Run(ctx, func(ctx context.Context) error {
 		n, err := s.main.In(ctx).Exec(ctx, `
-			UPDATE workspace SET name = $1, tier = $2, suspended = $3, embeddings = $4, revision = $5 WHERE id = $6 AND revision = $7`,
-			w.Name, w.Tier, w.Suspended, w.Embeddings, w.Revision, w.ID, w.Revision-1)
+			UPDATE workspace SET name = $1, tier = $2, suspended = $3, embeddings = $4, search_engine = $5, search_serving = $6, revision = $7
+			WHERE id = $8 AND revision = $9`,
+			w.Name, w.Tier, w.Suspended, w.Embeddings, w.Search.Engine, w.Search.Reads, w.Revision, w.ID, w.Revision-1)
 		if err != nil {
 			return fmt.Errorf("change workspace %s: %w", w.ID, err)
 		}

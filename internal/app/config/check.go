@@ -121,6 +121,9 @@ func (c *Config) check() error {
 	if days := c.Webhooks.LogDays; days < 4 || days > maxRetentionDays {
 		return wrong("webhooks.logDays", "must be from 4 to %d: retries last three days", maxRetentionDays)
 	}
+	if err := c.checkSearch(); err != nil {
+		return err
+	}
 	if err := c.checkEmbeddings(); err != nil {
 		return err
 	}

@@ -90,9 +90,22 @@ type Index struct {
 	Open int `setting:"open" help:"search indexes of workspaces kept open"`
 }
 
-// Search is which search indexes the process holds.
+// Search is where search indexes are.
 type Search struct {
 	DiskBudget int64 `setting:"diskBudget" help:"bytes of search indexes on disk; beyond them, the indexes that were searched least recently are dropped, and built again when they are searched (0: no bound)"`
+
+	Engine string `setting:"engine" help:"where the search index of a new workspace is: local (in each process) or opensearch"`
+
+	OpenSearch OpenSearch `setting:"opensearch"`
+}
+
+// OpenSearch is a cluster for the search indexes of large workspaces. There is none without a URL.
+type OpenSearch struct {
+	URL      string `setting:"url" help:"OpenSearch cluster that can have the search indexes of workspaces: https://search.internal:9200 (default: none). Texts of their documents are stored there, memories never"`
+	User     string `setting:"user" help:"user of the OpenSearch cluster"`
+	Password string `setting:"password" secret:"true" help:"password of the user of the OpenSearch cluster"`
+	CAFile   string `setting:"caFile" help:"PEM file with the authority that signed the certificate of the OpenSearch cluster (default: the authorities of the system)"`
+	Prefix   string `setting:"prefix" help:"what the names of all indexes in the OpenSearch cluster begin with; each Keepsake, also a copy of one, needs another prefix"`
 }
 
 // Shutdown is how a stop goes.
@@ -202,6 +215,7 @@ func Default() Config {
 		Log:           Log{Level: "info", Requests: true},
 		Limits:        Limits{Connections: 10_000, InFlight: 1_024, Addresses: 65_536, RedisWait: 50 * time.Millisecond},
 		Index:         Index{Open: 64},
+		Search:        Search{Engine: "local", OpenSearch: OpenSearch{Prefix: "keepsake-"}},
 		Shutdown:      Shutdown{Grace: 20 * time.Second},
 		Cluster:       Cluster{NewsPatience: 10 * time.Second, StartTimeout: 10 * time.Second},
 		Audit:         Audit{Reads: "durable"},

@@ -20,6 +20,7 @@ type Workspace struct {
 	Suspended bool
 	// Embeddings says that texts of its memories, and of questions about them, are sent to the embeddings endpoint, if one is set.
 	Embeddings bool
+	Search     SearchPlace
 	CreatedAt  time.Time
 	Revision   int64
 }

@@ -102,7 +102,7 @@ func (d *Directory) put(next entries, w *Workspace) (*Entry, error) {
 	if err := d.CheckTier(w.Tier); err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
-	latest := &snapshot{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, embeddings: w.Embeddings, revision: w.Revision}
+	latest := &snapshot{name: w.Name, tier: d.tiers.Lookup(w.Tier), suspended: w.Suspended, embeddings: w.Embeddings, search: w.Search, revision: w.Revision}
 	if e := next[w.ID]; e != nil {
 		if e.snapshot.Load().revision < w.Revision {
 			e.snapshot.Store(latest)
@@ -160,6 +160,7 @@ type snapshot struct {
 	tier       *limit.InForce
 	suspended  bool
 	embeddings bool
+	search     SearchPlace
 	revision   int64
 }
 

@@ -26,9 +26,13 @@ type Options struct {
 	Hashing   Hashing                  // hashes passwords; nil: without bounds
 	Anonymous func(limit.Allowance)    // called with the anonymous tier's limits after a change; can be nil
 	Changed   func(workspaceID string) // called after a change of a workspace; can be nil
-	Cost      PasswordCost             // of hashes without Hashing; zero except in tests
-	Random    io.Reader                // for IDs, salts and passwords: crypto/rand.Reader except in tests
-	Now       func() time.Time
+	// SearchEngine is that of new workspaces; empty: SearchLocal. SearchReady reports whether OpenSearch can have an index; nil: there is
+	// no cluster.
+	SearchEngine string
+	SearchReady  func(ctx context.Context) error
+	Cost         PasswordCost // of hashes without Hashing; zero except in tests
+	Random       io.Reader    // for IDs, salts and passwords: crypto/rand.Reader except in tests
+	Now          func() time.Time
 }
 
 // Service implements the rules of workspaces and users. It is safe for concurrent use.
@@ -95,7 +99,7 @@ func (s *Service) FirstStart(ctx context.Context, admin Admin, also func(ctx con
 	now := s.Now().UTC().Truncate(time.Millisecond)
 	workspace := &Workspace{
 		ID: first.WorkspaceID, Name: FirstWorkspace, Tier: limit.TierUnlimited, Operator: true,
-		CreatedAt: now, Revision: 1,
+		Search: SearchPlace{SearchLocal, SearchLocal}, CreatedAt: now, Revision: 1,
 	}
 	user := &User{
 		ID: first.UserID, WorkspaceID: workspace.ID, Email: email, Role: RoleAdmin,

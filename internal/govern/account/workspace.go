@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -30,6 +31,8 @@ type WorkspaceChange struct {
 	Tier       *string
 	Suspended  *bool
 	Embeddings *bool
+	// SearchEngine is where the search index is to be. It is moved in the background.
+	SearchEngine *string
 }
 
 // CreateWorkspace creates a workspace. It returns problem.Invalid for a tier that does not exist and for the anonymous tier.
@@ -41,6 +44,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, p *auth.Principal, n NewW
 		return nil, err
 	}
 	w := &Workspace{ID: s.newID(id.Workspace), Name: n.Name, Tier: n.Tier, CreatedAt: s.now(), Revision: 1}
+	w.Search.Engine = cmp.Or(s.SearchEngine, SearchLocal)
+	w.Search.Reads = w.Search.Engine
 	err := s.Units.Run(ctx, func(ctx context.Context) error {
 		if err := s.Store.CreateWorkspace(ctx, w); err != nil {
 			return err
@@ -81,6 +86,9 @@ func (s *Service) ListWorkspaces(ctx context.Context, before string, limit int) 
 // suspended, because its administrators could not undo that.
 func (s *Service) ChangeWorkspace(ctx context.Context, p *auth.Principal, workspaceID string, ifRevision revision.Expected, c WorkspaceChange) (*Workspace, error) {
 	if err := s.checkWorkspace(c.Name, c.Tier); err != nil {
+		return nil, err
+	}
+	if err := s.checkSearch(ctx, c.SearchEngine); err != nil {
 		return nil, err
 	}
 	var w *Workspace
@@ -128,6 +136,9 @@ func (c *WorkspaceChange) apply(w *Workspace) map[string]string {
 	}
 	if c.Embeddings != nil && *c.Embeddings != w.Embeddings {
 		w.Embeddings, details["embeddings"] = *c.Embeddings, strconv.FormatBool(*c.Embeddings)
+	}
+	if c.SearchEngine != nil && *c.SearchEngine != w.Search.Engine {
+		w.Search.Engine, details["searchEngine"] = *c.SearchEngine, *c.SearchEngine
 	}
 	return details
 }

@@ -96,7 +96,7 @@ func fill(t *testing.T, e store.Engine) {
 			if _, err := q.Exec(ctx, `INSERT INTO document_head (number, workspace_id, change, documents) VALUES ($1, $2, $3, $4)`, i+1, w, documents, documents/2); err != nil {
 				return err
 			}
-			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $4, $5, 1)`,
+			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, search_engine, search_serving, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $4, 'local', 'local', $5, 1)`,
 				w, "a 'name' \\ with \"all\" of it – ß 漢 🦊\n\t", w == "wsp_a", false, int64(1)<<52)
 			if err != nil {
 				return err

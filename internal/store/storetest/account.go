@@ -25,7 +25,7 @@ func testAccount(t *testing.T, setup setup) {
 			t.Fatalf("empty place: initialised %v, error %v", is, err)
 		}
 		want := []account.Workspace{
-			{ID: "wsp_a", Name: "Ärzte", Tier: "pro", Suspended: true, Embeddings: true, CreatedAt: epoch, Revision: 3},
+			{ID: "wsp_a", Name: "Ärzte", Tier: "pro", Suspended: true, Embeddings: true, Search: account.SearchPlace{Engine: "opensearch", Reads: "local"}, CreatedAt: epoch, Revision: 3},
 			{ID: "wsp_b", Name: "default", Tier: "unlimited", Operator: true, CreatedAt: epoch, Revision: 1},
 		}
 		noError(t, s.Accounts.CreateWorkspace(t.Context(), &want[1]))

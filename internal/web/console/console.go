@@ -180,6 +180,7 @@ func (c *Console) Pages() []api.WebPage {
 	add("POST", "/console/workspaces/{id}/suspend", setSuspended)
 	add("GET", "/console/workspaces/{id}/embeddings", embeddingsForm)
 	add("POST", "/console/workspaces/{id}/embeddings", setEmbeddings)
+	add("POST", "/console/workspaces/{id}/search-engine", setSearchEngine)
 	add("GET", "/console/tiers/{name}", changeTierForm)
 	add("POST", "/console/tiers/{name}", changeTier)
 	add("GET", "/console/system", showSystem)

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"context"
 
 	"keepsake/internal/base/page"
@@ -12,7 +13,11 @@ import (
 )
 
 // AddAdminWorkspaces declares the operations on workspaces. They concern the whole instance.
-func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *page.Sealer) {
+//
+// move describes the move of a search index; nil: there is none.
+func AddAdminWorkspaces(
+	r *endpoint.Registry, people *account.Service, cursors *page.Sealer, move func(ctx context.Context, w *account.Workspace) *SearchMove,
+) {
 	op := func(id, method, path, summary string, errors ...string) endpoint.Operation {
 		return endpoint.Operation{
 			ID: id, Method: method, Path: "/admin/workspaces" + path, Since: 1, Tag: "admin", Summary: summary,
@@ -28,14 +33,14 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 		if err != nil {
 			return nil, err
 		}
-		out := answerWorkspace(w)
+		out := answerWorkspace(w, move(ctx, w))
 		out.Location = "/admin/workspaces/" + w.ID
 		return out, nil
 	})
 
 	endpoint.Add(r, op("listWorkspaces", "GET", "", "List workspaces, newest first"),
 		func(ctx context.Context, in *listWorkspaces) (*workspaceList, error) {
-			return in.list(ctx, people, cursors)
+			return in.list(ctx, people, cursors, move)
 		})
 
 	endpoint.Add(r, op("getWorkspace", "GET", "/{id}", "Get a workspace", problem.CodeNotFound),
@@ -44,7 +49,7 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 			if err != nil {
 				return nil, err
 			}
-			return answerWorkspace(w), nil
+			return answerWorkspace(w, move(ctx, w)), nil
 		})
 
 	change := op("changeWorkspace", "PATCH", "/{id}", "Change a workspace",
@@ -54,12 +59,12 @@ func AddAdminWorkspaces(r *endpoint.Registry, people *account.Service, cursors *
 	endpoint.Add(r, change, func(ctx context.Context, in *changeWorkspace) (*oneWorkspace, error) {
 		w, err := people.ChangeWorkspace(ctx, auth.From(ctx), in.ID, in.IfMatch.Revisions(), account.WorkspaceChange{
 			Name: in.Body.Name.Pointer(), Tier: in.Body.Tier.Pointer(), Suspended: in.Body.Suspended.Pointer(),
-			Embeddings: in.Body.Embeddings.Pointer(),
+			Embeddings: in.Body.Embeddings.Pointer(), SearchEngine: in.Body.SearchEngine.Pointer(),
 		})
 		if err != nil {
 			return nil, err
 		}
-		return answerWorkspace(w), nil
+		return answerWorkspace(w, move(ctx, w)), nil
 	})
 }
 
@@ -78,6 +83,8 @@ type changeWorkspace struct {
 		Tier       wire.Optional[string] `json:"tier" nullable:"false" maxLength:"64" doc:"The name of the workspace's new tier, whose limits apply at once."`
 		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 		Embeddings wire.Optional[bool]   `json:"embeddings" nullable:"false" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that is set for the instance. They then leave the machine. Without an endpoint it has no effect."`
+
+		SearchEngine wire.Optional[string] `json:"searchEngine" nullable:"false" maxLength:"64" doc:"Where the search index is to be: local (in each process) or opensearch (in the cluster that is set for the instance, which then stores texts of the documents). The index is moved in the background, and the old one answers meanwhile."`
 	}
 }
 
@@ -101,17 +108,29 @@ type workspaceList struct {
 }
 
 type workspaceRecord struct {
-	ID         string    `json:"id" doc:"The ID of the workspace, which begins with wsp_." example:"wsp_01kakakakafkhvayayayayayay"`
-	Name       string    `json:"name" doc:"The display name of the workspace."`
-	Tier       string    `json:"tier" doc:"The name of the workspace's tier, which sets its limits." example:"pro"`
-	Operator   bool      `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
-	Suspended  bool      `json:"suspended" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
-	Embeddings bool      `json:"embeddings" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint."`
-	CreatedAt  wire.Time `json:"createdAt"`
-	Revision   int64     `json:"revision"`
+	ID         string `json:"id" doc:"The ID of the workspace, which begins with wsp_." example:"wsp_01kakakakafkhvayayayayayay"`
+	Name       string `json:"name" doc:"The display name of the workspace."`
+	Tier       string `json:"tier" doc:"The name of the workspace's tier, which sets its limits." example:"pro"`
+	Operator   bool   `json:"operator" doc:"Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."`
+	Suspended  bool   `json:"suspended" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
+	Embeddings bool   `json:"embeddings" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint."`
+
+	SearchEngine string      `json:"searchEngine" doc:"Where the search index is, or is moved to: local or opensearch."`
+	SearchMove   *SearchMove `json:"searchMove" doc:"The move of the search index; null: none is going on."`
+
+	CreatedAt wire.Time `json:"createdAt"`
+	Revision  int64     `json:"revision"`
 }
 
-func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cursors *page.Sealer) (*workspaceList, error) {
+// SearchMove is the move of a search index. The old one answers until the new one is complete.
+type SearchMove struct {
+	From    string `json:"from" doc:"The engine that answers searches now: local or opensearch."`
+	Percent *int   `json:"percent" doc:"How much of the new index is built, in percent; null: another process builds it, or the cluster does not answer." example:"41"`
+}
+
+func (in *listWorkspaces) list(
+	ctx context.Context, people *account.Service, cursors *page.Sealer, move func(ctx context.Context, w *account.Workspace) *SearchMove,
+) (*workspaceList, error) {
 	scope := page.Scope(auth.From(ctx).WorkspaceID, "listWorkspaces")
 	found, next, err := readAhead(in.pageQuery, cursors, scope, func(after *idPosition, limit int) ([]account.Workspace, error) {
 		if after == nil {
@@ -123,17 +142,20 @@ func (in *listWorkspaces) list(ctx context.Context, people *account.Service, cur
 		return nil, err
 	}
 	out := &workspaceList{}
-	out.Body.Items, out.Body.NextCursor = viewsOf(found, viewOfWorkspaceRecord), next
+	out.Body.Items, out.Body.NextCursor = viewsOf(found, func(w *account.Workspace) workspaceRecord {
+		return viewOfWorkspaceRecord(w, move(ctx, w))
+	}), next
 	return out, nil
 }
 
-func answerWorkspace(w *account.Workspace) *oneWorkspace {
-	return &oneWorkspace{ETag: endpoint.ETag(w.Revision), Body: viewOfWorkspaceRecord(w)}
+func answerWorkspace(w *account.Workspace, move *SearchMove) *oneWorkspace {
+	return &oneWorkspace{ETag: endpoint.ETag(w.Revision), Body: viewOfWorkspaceRecord(w, move)}
 }
 
-func viewOfWorkspaceRecord(w *account.Workspace) workspaceRecord {
+func viewOfWorkspaceRecord(w *account.Workspace, move *SearchMove) workspaceRecord {
 	return workspaceRecord{
 		ID: w.ID, Name: w.Name, Tier: w.Tier, Operator: w.Operator, Suspended: w.Suspended, Embeddings: w.Embeddings,
+		SearchEngine: cmp.Or(w.Search.Engine, account.SearchLocal), SearchMove: move,
 		CreatedAt: wire.At(w.CreatedAt), Revision: w.Revision,
 	}
 }

@@ -29,6 +29,9 @@ CREATE TABLE workspace (
     operator   BOOLEAN          NOT NULL,
     suspended  BOOLEAN          NOT NULL,
     embeddings BOOLEAN          NOT NULL, -- texts of the workspace are sent to the embeddings endpoint
+    -- The engines of its search index: the one that it is to have, and the one that searches read. They differ during a move.
+    search_engine  TEXT COLLATE "C" NOT NULL,
+    search_serving TEXT COLLATE "C" NOT NULL,
     created_at BIGINT           NOT NULL,
     revision   BIGINT           NOT NULL
 );

@@ -29,6 +29,9 @@ CREATE TABLE workspace (
     operator   INTEGER NOT NULL,
     suspended  INTEGER NOT NULL,
     embeddings INTEGER NOT NULL, -- texts of the workspace are sent to the embeddings endpoint
+    -- The engines of its search index: the one that it is to have, and the one that searches read. They differ during a move.
+    search_engine  TEXT NOT NULL,
+    search_serving TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     revision   INTEGER NOT NULL
 ) STRICT;

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"keepsake/internal/app/config"
+	"keepsake/internal/app/instance"
+	"keepsake/internal/base/metrics"
+	"keepsake/internal/base/problem"
+	"keepsake/internal/govern/account"
+	"keepsake/internal/search"
+	"keepsake/internal/search/opensearch"
+	v1 "keepsake/internal/web/api/v1"
+)
+
+// remoteSearch keeps the search indexes of some workspaces in OpenSearch.
+type remoteSearch struct {
+	client   *opensearch.Client
+	prefix   string
+	accounts *account.Directory
+	follower *opensearch.Follower
+	mover    *opensearch.Mover
+	cluster  *opensearch.Cluster
+	now      func() time.Time
+
+	tried triedProbe
+}
+
+// triedProbe keeps the result of a probe, which creates an index, for a while.
+type triedProbe struct {
+	mu sync.Mutex
+	ok time.Time // the last success
+}
+
+// newRemoteSearch returns nil if no cluster is set.
+func newRemoteSearch(
+	i *instance.Instance, cfg *config.Config, deps *Deps, people *account.Service, accounts *account.Directory, indexer *search.Indexer,
+	claims opensearch.Claims, background func(context.Context, func() error) error,
+) (*remoteSearch, error) {
+	o := &cfg.Search.OpenSearch
+	if o.URL == "" {
+		return nil, nil
+	}
+	client, err := opensearch.NewClient(opensearch.ClientOptions{
+		URL: o.URL, User: o.User, Password: o.Password, PasswordFile: cfg.SecretFiles["search.opensearch.password"], CAFile: o.CAFile,
+		Release: deps.Version,
+	})
+	if err != nil {
+		return nil, &config.Error{Setting: "search.opensearch", Reason: err.Error()}
+	}
+	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now}
+	feed := search.NewFeed(i.Store.Documents, i.Store.Documents)
+	r.follower = opensearch.NewFollower(opensearch.FollowerOptions{
+		Client: client, Prefix: o.Prefix, Source: feed, Claims: claims,
+		Log: deps.Log, Now: time.Now, Background: background,
+	})
+	r.mover = opensearch.NewMover(opensearch.MoverOptions{
+		Client: client, Prefix: o.Prefix, Follower: r.follower, Source: feed, Workspaces: r.places, Local: indexer,
+		Serve: func(ctx context.Context, workspaceID string, engine opensearch.Engine) error {
+			return people.SearchMoved(ctx, workspaceID, string(engine))
+		},
+		Alone: claims == nil, Log: deps.Log, Now: time.Now,
+	})
+	r.cluster = opensearch.NewCluster(client, opensearch.NewReadiness(client, o.Prefix, deps.MinTimeout), r.reads)
+	people.SearchEngine, people.SearchReady = cfg.Search.Engine, r.ready
+	return r, nil
+}
+
+// reads reports whether searches of a workspace read OpenSearch.
+func (r *remoteSearch) reads(workspaceID string) bool {
+	e, ok := r.accounts.Entry(workspaceID)
+	return ok && e.Search().Reads == account.SearchOpenSearch
+}
+
+// left reports whether a workspace needs no index in this process: it has moved, and is not to move back.
+func (r *remoteSearch) left(workspaceID string) bool {
+	e, ok := r.accounts.Entry(workspaceID)
+	return ok && e.Search() == account.SearchPlace{Engine: account.SearchOpenSearch, Reads: account.SearchOpenSearch}
+}
+
+// places lists the workspaces with the engines of their indexes.
+func (r *remoteSearch) places() []opensearch.Placed {
+	var list []opensearch.Placed
+	for id, p := range r.accounts.SearchPlaces() {
+		list = append(list, placed(id, p))
+	}
+	return list
+}
+
+func placed(id string, p account.SearchPlace) opensearch.Placed {
+	return opensearch.Placed{
+		ID: id, Wanted: opensearch.Engine(cmp.Or(p.Engine, account.SearchLocal)), Serving: opensearch.Engine(cmp.Or(p.Reads, account.SearchLocal)),
+	}
+}
+
+// probeFor is how long a cluster that was tried is taken to be good.
+const probeFor = time.Minute
+
+// ready returns why the cluster cannot have an index.
+func (r *remoteSearch) ready(ctx context.Context) error {
+	r.tried.mu.Lock()
+	defer r.tried.mu.Unlock()
+	if !r.tried.ok.IsZero() && time.Since(r.tried.ok) < probeFor {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	err := r.client.Probe(ctx, r.prefix)
+	if err == nil {
+		r.tried.ok = time.Now()
+		return nil
+	}
+	switch opensearch.StateOf(err) {
+	case opensearch.NoScripts:
+		err = problem.Conflicts("OpenSearch runs no scripts, which ranking needs: its settings script.allowed_types and " +
+			"script.allowed_contexts must permit inline scripts for similarity and score.").Because(err)
+	case opensearch.Unsupported:
+		err = problem.Conflicts("search.opensearch.url is not the address of OpenSearch 2 or later.").Because(err)
+	case opensearch.Denied:
+		err = problem.Conflicts("OpenSearch refuses the user or the password, or the user may not create indexes.").Because(err)
+	case opensearch.Refused:
+		err = problem.Conflicts("OpenSearch refuses an index that Keepsake needs.").Because(err)
+	default:
+		err = problem.NotAvailable("OpenSearch is not available: "+string(opensearch.StateOf(err))+".", 5*time.Second).Because(err)
+	}
+	return err
+}
+
+// move describes the move of a workspace; nil: there is none.
+func (r *remoteSearch) move(ctx context.Context, w *account.Workspace) *v1.SearchMove {
+	p := placed(w.ID, w.Search)
+	if p.Wanted == p.Serving {
+		return nil
+	}
+	m := &v1.SearchMove{From: string(p.Serving)}
+	if r == nil {
+		return m
+	}
+	if percent, ok := r.mover.Percent(ctx, p); ok {
+		m.Percent = &percent
+	}
+	return m
+}
+
+// run follows and moves workspaces until ctx ends.
+func (r *remoteSearch) run(ctx context.Context) error {
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { _ = r.follower.Run(ctx) }) // it returns no error
+	return r.mover.Run(ctx)
+}
+
+// err returns why searches or writes of a workspace do not reach the cluster now.
+func (r *remoteSearch) err(context.Context) error {
+	for id, p := range r.follower.Progress() {
+		if p.Here && p.State != opensearch.Healthy {
+			return fmt.Errorf("the search index of workspace %s in OpenSearch is %s", id, p.State)
+		}
+	}
+	return nil
+}
+
+func (r *remoteSearch) close(context.Context) error {
+	r.client.Close()
+	return nil
+}
+
+// addRemoteSearchMetrics adds the indexes in OpenSearch.
+func (s *services) addRemoteSearchMetrics(r *metrics.Registry) {
+	state := &metrics.Metric{
+		Name: "keepsake_opensearch_workspaces", Type: metrics.Gauge, Labels: []string{"state"},
+		Help: "Workspaces whose index in OpenSearch this process follows, by state.",
+	}
+	lag := &metrics.Metric{
+		Name: "keepsake_opensearch_lag_changes", Type: metrics.Gauge,
+		Help: "Changes of documents that are missing in the indexes in OpenSearch that this process follows.",
+	}
+	r.Add(func(_ context.Context, scrape *metrics.Scrape) {
+		counts, behind := map[opensearch.State]int{}, int64(0)
+		if s.search.remote != nil {
+			for _, p := range s.search.remote.follower.Progress() {
+				if p.Here {
+					counts[p.State]++
+					behind += max(0, p.Last-p.Position)
+				}
+			}
+		}
+		for _, known := range opensearch.States {
+			scrape.Set(state, float64(counts[known]), string(known))
+		}
+		scrape.Set(lag, float64(behind))
+	}, state, lag)
+}

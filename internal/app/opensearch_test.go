@@ -1,0 +1,127 @@
+package app_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"keepsake/internal/app/apptest"
+	"keepsake/internal/app/config"
+	"keepsake/internal/testing/await"
+	"keepsake/internal/testing/enginetest"
+)
+
+var searchPrefixes atomic.Int64
+
+// inOpenSearch sets a cluster.
+func inOpenSearch(url string) func(*config.Config) {
+	prefix := fmt.Sprintf("app%d-", searchPrefixes.Add(1))
+	return func(c *config.Config) {
+		generous(c)
+		c.Search.OpenSearch.URL, c.Search.OpenSearch.Prefix = url, prefix
+	}
+}
+
+// move moves the search index of the tenant's workspace, and searches and writes meanwhile.
+func (n *tenant) moveSearch(engine string, meanwhile func()) {
+	n.t.Helper()
+	path := "/api/v1/admin/workspaces/" + n.workspace
+	if w := n.make("PATCH", path, `{"searchEngine":"`+engine+`"}`); w["searchEngine"] != engine || w["searchMove"] == nil {
+		n.t.Errorf("the move begins with %v and %v", w["searchEngine"], w["searchMove"])
+	}
+	await.Until(n.t, "the index has moved to "+engine, func() bool {
+		meanwhile()
+		return n.make("GET", path, "")["searchMove"] == nil
+	})
+}
+
+func TestASearchIndexMovesThereAndBackAndThereAgain(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t, apptest.With(inOpenSearch(enginetest.OpenSearch(t))))
+	n := operator(t, r)
+	var lines strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&lines, `{"id":"d%02d","text":"stone number %d"}`+"\n", i, i)
+	}
+	n.make("POST", "/api/v1/documents/import", lines.String())
+	want := n.found("stone")
+	if len(want) != 90 {
+		t.Fatalf("%d documents are found", len(want))
+	}
+	round := 0
+	for _, engine := range []string{"opensearch", "local", "opensearch"} {
+		n.moveSearch(engine, func() {
+			if round++; round > 8 {
+				return
+			}
+			id := fmt.Sprintf("e%02d", round)
+			n.make("PUT", "/api/v1/documents/"+id, `{"text":"another stone"}`)
+			want = append(want, id)
+			if got := n.found("stone"); !slices.Equal(got, want) {
+				t.Errorf("during the move to %s: %d documents are found, want %d", engine, len(got), len(want))
+			}
+		})
+		if got := n.found("stone"); !slices.Equal(got, want) {
+			t.Errorf("in %s: %d documents are found, want %d", engine, len(got), len(want))
+		}
+		n.want(false, 204, "", "DELETE", "/api/v1/documents/"+want[0], "")
+		want = want[1:]
+		if got := n.found("stone"); !slices.Equal(got, want) {
+			t.Errorf("in %s, after a deletion: %v are found", engine, got)
+		}
+	}
+	if rows := n.make("GET", "/api/v1/admin/audit-log?action=workspace.changed&limit=100", ""); strings.Count(fmt.Sprint(rows["items"]), "searchMoved") != 3 {
+		t.Errorf("the audit log has %v", rows["items"])
+	}
+}
+
+func TestAMoveWithoutAClusterIsRefused(t *testing.T) {
+	t.Parallel()
+	r := apptest.Start(t)
+	n := operator(t, r)
+	n.want(false, 400, "validation_error", "PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"searchEngine":"opensearch"}`)
+	n.want(false, 400, "validation_error", "PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"searchEngine":"elsewhere"}`)
+	if w := n.make("PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"searchEngine":"local"}`); w["searchMove"] != nil {
+		t.Errorf("a move to where the index is: %v", w)
+	}
+	away := apptest.Start(t, apptest.With(inOpenSearch("http://127.0.0.1:1")))
+	n = operator(t, away)
+	n.want(false, 503, "unavailable", "PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"searchEngine":"opensearch"}`)
+}
+
+// Two processes search what either has written, wherever the index is.
+func TestTwoProcessesSearchInOpenSearch(t *testing.T) {
+	t.Parallel()
+	url := enginetest.OpenSearch(t)
+	p := startPair(t, apptest.Database(t), inOpenSearch(url))
+	a, b := operator(t, p.a), operator(t, p.b)
+	var want []string
+	write := func() {
+		id := fmt.Sprintf("w%03d", len(want))
+		from, to := a, b
+		if len(want)%2 == 1 {
+			from, to = b, a
+		}
+		from.make("PUT", "/api/v1/documents/"+id, `{"text":"common stone"}`)
+		want = append(want, id)
+		if got := to.found("stone"); !slices.Equal(got, want) {
+			t.Errorf("the other process finds %d documents, want %d", len(got), len(want))
+		}
+	}
+	for range 10 {
+		write()
+	}
+	for _, engine := range []string{"opensearch", "local", "opensearch"} {
+		n := 0
+		a.moveSearch(engine, func() {
+			if n++; n < 10 {
+				write()
+			}
+		})
+		for range 4 {
+			write()
+		}
+	}
+}
