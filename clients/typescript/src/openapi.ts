@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: 29c3767446df0a2b26b024f7c0200b62c2a5a86b4eb3c19d46458caa5c5a2f07
+// SHA-256 of openapi/v1.json: 89652ac7d0f0ce6cbec897cf25e56634a2a5f148595dd1c3d2a91e860a98ec55
 
 export interface paths {
     "/.well-known/jwks.json": {
@@ -2176,6 +2176,8 @@ export interface components {
             embeddings?: boolean;
             /** @description The display name of the workspace. */
             name?: string;
+            /** @description Where the search index is to be: local (in each process) or opensearch (in the cluster that is set for the instance, which then stores texts of the documents). The index is moved in the background, and the old one answers meanwhile. */
+            searchEngine?: string;
             /** @description Whether the workspace is suspended, so that all requests with its credentials are refused. */
             suspended?: boolean;
             /** @description The name of the workspace's new tier, whose limits apply at once. */
@@ -4697,6 +4699,16 @@ export interface components {
              */
             segments: number;
         };
+        SearchMove: {
+            /** @description The engine that answers searches now: local or opensearch. */
+            from: string;
+            /**
+             * Format: int64
+             * @description How much of the new index is built, in percent; null: another process builds it, or the cluster does not answer.
+             * @example 41
+             */
+            percent: number | null;
+        };
         SearchMultiAnswer: {
             /** @description The results of the searches, in their order. A result with the field error is the body of an error. */
             results: (components["schemas"]["SearchView"] | components["schemas"]["ErrorBody"] | components["schemas"]["RateLimitBody"])[];
@@ -5606,6 +5618,10 @@ export interface components {
              * @description The number of the revision, which grows with every change. ETag and If-Match have it in quotes.
              */
             revision: number;
+            /** @description Where the search index is, or is moved to: local or opensearch. */
+            searchEngine: string;
+            /** @description The move of the search index; null: none is going on. */
+            searchMove: components["schemas"]["SearchMove"] | null;
             /** @description Whether the workspace is suspended, so that all requests with its credentials are refused. */
             suspended: boolean;
             /**

@@ -2015,6 +2015,7 @@ class Workspaces(Group):
         if_revision: int | None = None,
         embeddings: bool | Unset = UNSET,
         name: str | Unset = UNSET,
+        search_engine: str | Unset = UNSET,
         suspended: bool | Unset = UNSET,
         tier: str | Unset = UNSET,
     ) -> models.WorkspaceRecord:
@@ -2030,6 +2031,9 @@ class Workspaces(Group):
             embeddings: Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that
                 is set for the instance. They then leave the machine. Without an endpoint it has no effect.
             name: The display name of the workspace.
+            search_engine: Where the search index is to be: local (in each process) or opensearch (in the cluster that
+                is set for the instance, which then stores texts of the documents). The index is moved in the
+                background, and the old one answers meanwhile.
             suspended: Whether the workspace is suspended, so that all requests with its credentials are refused.
             tier: The name of the workspace's new tier, whose limits apply at once.
         """
@@ -2041,6 +2045,7 @@ class Workspaces(Group):
                 body={  # ChangeWorkspaceBody
                     "embeddings": embeddings,
                     "name": name,
+                    "searchEngine": search_engine,
                     "suspended": suspended,
                     "tier": tier,
                 },

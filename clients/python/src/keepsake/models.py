@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: 29c3767446df0a2b26b024f7c0200b62c2a5a86b4eb3c19d46458caa5c5a2f07
+# SHA-256 of openapi/v1.json: 89652ac7d0f0ce6cbec897cf25e56634a2a5f148595dd1c3d2a91e860a98ec55
 
 """The types of requests and answers."""
 
@@ -1415,6 +1415,13 @@ class SearchIndexes(Answer):  # SearchIndexesView
     """The number of parts that the indexes consist of, in files and in memory."""
 
 
+class SearchMove(Answer):  # SearchMove
+    from_: str
+    """The engine that answers searches now: local or opensearch."""
+    percent: int | None
+    """How much of the new index is built, in percent; None: another process builds it, or the cluster does not answer."""
+
+
 class SearchPassage(Answer):  # SearchPassage
     end: int
     """The end of the passage, in code points. The code point at this offset is no longer part of it."""
@@ -2093,6 +2100,10 @@ class WorkspaceRecord(Answer):  # WorkspaceRecord
     """Whether this is the operator workspace, which was created at the first start. Its admins administer the whole instance."""
     revision: int
     """The number of the revision, which grows with every change. ETag and If-Match have it in quotes."""
+    search_engine: str
+    """Where the search index is, or is moved to: local or opensearch."""
+    search_move: SearchMove | None
+    """The move of the search index; None: none is going on."""
     suspended: bool
     """Whether the workspace is suspended, so that all requests with its credentials are refused."""
     tier: str
