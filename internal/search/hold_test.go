@@ -22,12 +22,11 @@ import (
 
 // keeper is an Indexer over documents in memory. Even its small indexes have files.
 type keeper struct {
-	t       *testing.T
-	dir     string
-	shelves *shelves
-	x       *search.Indexer
-	find    *search.Service
-	stop    func()
+	t    *testing.T
+	dir  string
+	x    *search.Indexer
+	find *search.Service
+	stop func()
 }
 
 // newKeeper starts one in a bubble of synctest.

@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: 89652ac7d0f0ce6cbec897cf25e56634a2a5f148595dd1c3d2a91e860a98ec55
+// SHA-256 of openapi/v1.json: 337ca86f77b05c178aa878b3b716e531545c4de887107ce5f5288c05ab5575b5
 
 export interface paths {
     "/.well-known/jwks.json": {
@@ -2176,7 +2176,7 @@ export interface components {
             embeddings?: boolean;
             /** @description The display name of the workspace. */
             name?: string;
-            /** @description Where the search index is to be: local (in each process) or opensearch (in the cluster that is set for the instance, which then stores texts of the documents). The index is moved in the background, and the old one answers meanwhile. */
+            /** @description The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores words of the documents. The index is moved in the background, and the old one answers meanwhile. */
             searchEngine?: string;
             /** @description Whether the workspace is suspended, so that all requests with its credentials are refused. */
             suspended?: boolean;
@@ -5618,7 +5618,7 @@ export interface components {
              * @description The number of the revision, which grows with every change. ETag and If-Match have it in quotes.
              */
             revision: number;
-            /** @description Where the search index is, or is moved to: local or opensearch. */
+            /** @description The place of the search index, or the one to which it is moved: local or opensearch. */
             searchEngine: string;
             /** @description The move of the search index; null: none is going on. */
             searchMove: components["schemas"]["SearchMove"] | null;

@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: 89652ac7d0f0ce6cbec897cf25e56634a2a5f148595dd1c3d2a91e860a98ec55
+# SHA-256 of openapi/v1.json: 337ca86f77b05c178aa878b3b716e531545c4de887107ce5f5288c05ab5575b5
 
 """The types of requests and answers."""
 
@@ -2101,7 +2101,7 @@ class WorkspaceRecord(Answer):  # WorkspaceRecord
     revision: int
     """The number of the revision, which grows with every change. ETag and If-Match have it in quotes."""
     search_engine: str
-    """Where the search index is, or is moved to: local or opensearch."""
+    """The place of the search index, or the one to which it is moved: local or opensearch."""
     search_move: SearchMove | None
     """The move of the search index; None: none is going on."""
     suspended: bool

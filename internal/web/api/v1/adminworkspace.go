@@ -84,7 +84,7 @@ type changeWorkspace struct {
 		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 		Embeddings wire.Optional[bool]   `json:"embeddings" nullable:"false" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that is set for the instance. They then leave the machine. Without an endpoint it has no effect."`
 
-		SearchEngine wire.Optional[string] `json:"searchEngine" nullable:"false" maxLength:"64" doc:"Where the search index is to be: local (in each process) or opensearch (in the cluster that is set for the instance, which then stores texts of the documents). The index is moved in the background, and the old one answers meanwhile."`
+		SearchEngine wire.Optional[string] `json:"searchEngine" nullable:"false" maxLength:"64" doc:"The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores words of the documents. The index is moved in the background, and the old one answers meanwhile."`
 	}
 }
 
@@ -115,7 +115,7 @@ type workspaceRecord struct {
 	Suspended  bool   `json:"suspended" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 	Embeddings bool   `json:"embeddings" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint."`
 
-	SearchEngine string      `json:"searchEngine" doc:"Where the search index is, or is moved to: local or opensearch."`
+	SearchEngine string      `json:"searchEngine" doc:"The place of the search index, or the one to which it is moved: local or opensearch."`
 	SearchMove   *SearchMove `json:"searchMove" doc:"The move of the search index; null: none is going on."`
 
 	CreatedAt wire.Time `json:"createdAt"`
