@@ -32,6 +32,7 @@ func effective(cfg *config.Config, release string) []console.Setting {
 		{Name: "Log of changes", Value: "kept for ever"},
 		{Name: "Log of requests", Value: daysKept(cfg.Analytics.RequestLogDays, "off"), Path: "analytics.requestLogDays"},
 		{Name: "Deliveries of webhooks", Value: daysKept(cfg.Webhooks.LogDays, ""), Path: "webhooks.logDays"},
+		{Name: "OpenSearch", Value: cmp.Or(hostOf(cfg.Search.OpenSearch.URL), "none"), Path: "search.opensearch.url"},
 		{Name: "Word vectors of recall", Value: cfg.Recall.Vectors, Path: "recall.vectors"},
 		{Name: "Embeddings endpoint", Value: cmp.Or(hostOf(cfg.Embeddings.URL), "none"), Path: "embeddings.url"},
 		{Name: "Traces", Value: cmp.Or(hostOf(cfg.Tracing.Endpoint), "none"), Path: "tracing.endpoint"},

@@ -19,6 +19,7 @@ func TestSettingsInEffectShowNoSecret(t *testing.T) {
 	cfg.DatabaseURL, cfg.KeysURL = "postgres://u:"+secret+"@db.example/keepsake?password="+secret, "postgres://"+secret+"@keys.example/k"
 	cfg.RedisURL, cfg.MasterKey, cfg.Backend.Secret = "redis://:"+secret+"@cache.example:6379", secret, secret
 	cfg.Embeddings.URL, cfg.Embeddings.Key = "https://"+secret+"@embeddings.example/v1?key="+secret, secret
+	cfg.Search.OpenSearch.URL, cfg.Search.OpenSearch.Password = "https://"+secret+"@search.example:9200", secret
 	cfg.Tracing.Endpoint, cfg.Tracing.Headers = "http://user:"+secret+"@traces.example:4318", secret
 	for _, s := range config.Settings() {
 		if s.Secret && reflect.ValueOf(s.In(&cfg)).IsZero() {
