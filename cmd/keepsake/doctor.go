@@ -27,7 +27,7 @@ func doctorCommand(st *stage) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the settings, files and services of an instance", Args: noArguments,
-		Long: "Checks settings, files, the database, Redis and the running service, and prints what needs attention. It changes nothing.\n" +
+		Long: "Checks settings, files, the database, Redis, OpenSearch and the running service, and prints what needs attention. It changes nothing.\n" +
 			"The exit code is 1 if something is broken; warnings do not affect it.",
 		Example: "  keepsake doctor --data /var/lib/keepsake",
 	}
@@ -54,6 +54,9 @@ func doctorCommand(st *stage) *cobra.Command {
 			}
 			if cfg.DatabaseURL != "" {
 				d.servers(cmd.Context(), cfg, st.now)
+			}
+			if cfg.Search.OpenSearch.URL != "" {
+				d.openSearch(cmd.Context(), &cfg)
 			}
 		} else { // only the address of a remote server is known
 			d.exposures(&config.Config{PublicURL: address})

@@ -104,3 +104,29 @@ func (d *diagnosis) redis(cfg *config.Config, e *app.Examined) {
 		d.find(well, "redis", "%s, answers in %s", e.Redis.Version, e.Redis.Took.Round(10*time.Microsecond))
 	}
 }
+
+// openSearch checks the cluster that has indexes of workspaces. Without it, only their searches fail.
+func (d *diagnosis) openSearch(ctx context.Context, cfg *config.Config) {
+	const about = "opensearch"
+	f, err := app.ExamineOpenSearch(ctx, cfg)
+	if err != nil {
+		d.find(broken, about, "%v", err)
+		return
+	}
+	d.find(well, about, "indexes: %d, with %d entries in %s, and %d deleted ones in files", f.Indexes, f.Documents, sizeText(f.Bytes), f.Deleted)
+	if len(f.Red) > 0 {
+		d.find(broken, about, "a part of %s is missing", strings.Join(f.Red, ", "))
+	}
+	if len(f.Asynchronous) > 0 {
+		d.find(warning, about, "set index.translog.durability to request for %s: what was stored is lost when a machine fails", strings.Join(f.Asynchronous, ", "))
+	}
+	if len(f.SlowLogs) > 0 {
+		d.find(warning, about, "turn the slow logs of %s off: they contain what people search for", strings.Join(f.SlowLogs, ", "))
+	}
+	switch {
+	case f.Unknown != nil:
+		d.find(warning, about, "cannot tell whether the cluster keeps queries: %v", f.Unknown)
+	case f.QueriesKept:
+		d.find(warning, about, "turn Query Insights and the slow log of requests off in the settings of the cluster: they keep what people search for")
+	}
+}

@@ -45,12 +45,9 @@ func newRemoteSearch(
 	if o.URL == "" {
 		return nil, nil
 	}
-	client, err := opensearch.NewClient(opensearch.ClientOptions{
-		URL: o.URL, User: o.User, Password: o.Password, PasswordFile: cfg.SecretFiles["search.opensearch.password"], CAFile: o.CAFile,
-		Release: deps.Version,
-	})
+	client, err := searchClient(cfg, deps.Version)
 	if err != nil {
-		return nil, &config.Error{Setting: "search.opensearch", Reason: err.Error()}
+		return nil, err
 	}
 	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now}
 	feed := search.NewFeed(i.Store.Documents, i.Store.Documents)
@@ -68,6 +65,30 @@ func newRemoteSearch(
 	r.cluster = opensearch.NewCluster(client, opensearch.NewReadiness(client, o.Prefix, deps.MinTimeout), r.reads)
 	people.SearchEngine, people.SearchReady = cfg.Search.Engine, r.ready
 	return r, nil
+}
+
+func searchClient(cfg *config.Config, release string) (*opensearch.Client, error) {
+	o := &cfg.Search.OpenSearch
+	client, err := opensearch.NewClient(opensearch.ClientOptions{
+		URL: o.URL, User: o.User, Password: o.Password, PasswordFile: cfg.SecretFiles["search.opensearch.password"], CAFile: o.CAFile,
+		Release: release,
+	})
+	if err != nil {
+		return nil, &config.Error{Setting: "search.opensearch", Reason: err.Error()}
+	}
+	return client, nil
+}
+
+// ExamineOpenSearch reads the state of the cluster that the settings name, without changing it.
+func ExamineOpenSearch(ctx context.Context, cfg *config.Config) (*opensearch.Facts, error) {
+	client, err := searchClient(cfg, "")
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return client.Examine(ctx, cfg.Search.OpenSearch.Prefix)
 }
 
 // reads reports whether searches of a workspace read OpenSearch.
