@@ -193,8 +193,10 @@ async def test_administration(program: Program) -> None:
             tier.name, requests_per_minute=tier.requests_per_minute, daily=tier.daily, monthly=tier.monthly, keys=tier.keys
         )
         assert (changed.keys, changed.documents) == (tier.keys, None)
-        assert [e async for e in c.audit_log.each(action="workspace.created")]
-        assert [e async for e in c.audit_log.export(action="workspace.created")]
+        one_by_one = [e async for e in c.audit_log.each(action="workspace.created", limit=1)]
+        exported = [e async for e in c.audit_log.export(action="workspace.created")]
+        assert [e.id for e in one_by_one] == [e.id for e in exported]
+        assert made.id in [e.target for e in exported]
         assert (await c.audit_log.verify()).ok
         assert (await c.versions.list())[0].version == "1"
         record = await c.versions.get_record(1)

@@ -195,8 +195,10 @@ def test_administration(program: Program) -> None:
             tier.name, requests_per_minute=tier.requests_per_minute, daily=tier.daily, monthly=tier.monthly, keys=tier.keys
         )
         assert (changed.keys, changed.documents) == (tier.keys, None)
-        assert [e for e in c.audit_log.each(action="workspace.created")]
-        assert [e for e in c.audit_log.export(action="workspace.created")]
+        one_by_one = [e for e in c.audit_log.each(action="workspace.created", limit=1)]
+        exported = [e for e in c.audit_log.export(action="workspace.created")]
+        assert [e.id for e in one_by_one] == [e.id for e in exported]
+        assert made.id in [e.target for e in exported]
         assert (c.audit_log.verify()).ok
         assert (c.versions.list())[0].version == "1"
         record = c.versions.get_record(1)

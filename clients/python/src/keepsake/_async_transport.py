@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from typing import BinaryIO, TypeAlias, TypeVar
 
 import httpx
@@ -85,7 +86,7 @@ class AsyncTransport:
         return total
 
     async def _lines(self, request: Request, progress: Progress | None) -> AsyncGenerator[bytes, None]:
-        response = await self._call(request, stream=True)
+        response = await self._call(replace(request, accept="application/x-ndjson"), stream=True)
         size, count, rest = 0, 0, b""
         try:
             async for chunk in response.aiter_bytes():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import BinaryIO, TypeAlias, TypeVar
 
 import httpx
@@ -87,7 +88,7 @@ class Transport:
         return total
 
     def _lines(self, request: Request, progress: Progress | None) -> Generator[bytes, None, None]:
-        response = self._call(request, stream=True)
+        response = self._call(replace(request, accept="application/x-ndjson"), stream=True)
         size, count, rest = 0, 0, b""
         try:
             for chunk in response.iter_bytes():
