@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,13 @@ func newArrayReader(in io.Reader, within bool) (*Reader, error) {
 		}
 		return row.of(value), nil
 	}}, nil
+}
+
+// hasArray reports whether the beginning of an object has an array of objects.
+func hasArray(text []byte) bool {
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := dec.ReadToken()
+	return err == nil && enterArray(dec) == nil
 }
 
 // enterArray reads an object up to the beginning of its first array of objects.

@@ -105,15 +105,16 @@ func wholeCharacters(begin []byte) []byte {
 	return begin
 }
 
-// isLines reports whether a text that begins with an object has one object per line.
+// isLines reports whether a text that begins with an object has one object per line. A single line, or the beginning of a long one, can
+// also be an object with an array of objects in it, as services answer.
 func isLines(text []byte) bool {
-	first, rest, more := bytes.Cut(text, []byte{'\n'})
-	first = bytes.TrimSpace(first)
-	if !more {
-		return true // one object, or the beginning of a long line
-	}
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
 	rest = bytes.TrimLeft(rest, " \t\r\n")
-	return first[len(first)-1] == '}' && (len(rest) == 0 || rest[0] == '{')
+	if len(rest) == 0 {
+		return !hasArray(first)
+	}
+	first = bytes.TrimSpace(first)
+	return first[len(first)-1] == '}' && rest[0] == '{'
 }
 
 // commaOf returns what parts the cells of the first line of a table.

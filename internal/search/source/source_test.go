@@ -59,6 +59,15 @@ func utf16(text string) string {
 	return out
 }
 
+// twos returns rows with the numbers from 2 on.
+func twos(n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "%d {\"b\":2} ", i+2)
+	}
+	return out.String()
+}
+
 func TestFilesOfManyForms(t *testing.T) {
 	t.Parallel()
 	const lines = `1 {"a":1} 2! 3 {"b":2} `
@@ -70,6 +79,9 @@ func TestFilesOfManyForms(t *testing.T) {
 		"UTF-16":                {utf16("a;b\r\n1;2\r\n"), `["a" "b"] 2 1,2 `},
 		"an array":              {"[ {\"a\": 1},\n 2, {\"b\": [1, 2]} ]", `1 {"a":1} 2! 3 {"b":[1,2]} `},
 		"an array in an object": {"{\"type\": \"x\",\n \"sizes\": [1, 2], \"features\": [{\"a\": 1}, {\"b\": 2}], \"more\": 1}", `1 {"a":1} 2 {"b":2} `},
+		"an array in one line":  {`{"total":2,"hits":[{"a":1},{"b":2}]}` + "\n", `1 {"a":1} 2 {"b":2} `},
+		"an array in long line": {`{"hits":[{"a":"` + strings.Repeat("x", 10) + `"}` + strings.Repeat(`,{"b":2}`, 10_000) + `]}`, `1 {"a":"xxxxxxxxxx"} ` + twos(10_000)},
+		"arrays in lines":       {`{"a":[{"b":1}]}` + "\n" + `{"a":[{"b":2}]}`, `1 {"a":[{"b":1}]} 2 {"a":[{"b":2}]} `},
 		"commas":                {"a,b\n\"1,\n2\",3\n4\n", `["a" "b"] 2 "1,` + "\n" + `2",3 4 4, `},
 		"semicolons":            {"a;\"b,,,\"\n1,5;2\n", `["a" "b,,,"] 2 "1,5",2 `},
 		"tabs":                  {"a\tb\n1\t2\n", `["a" "b"] 2 1,2 `},
