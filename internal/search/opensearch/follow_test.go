@@ -447,7 +447,7 @@ func TestASearchWaitsForAChangeAndNotLonger(t *testing.T) {
 	if err := short.Wait(t.Context(), workspace, 2); err == nil {
 		t.Error("a search does not wait for a change")
 	}
-	if err := short.Wait(t.Context(), workspace, 1); err != nil {
+	if err := s.ready.Wait(t.Context(), workspace, 1); err != nil {
 		t.Errorf("a search waits for no change: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
