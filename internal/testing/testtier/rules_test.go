@@ -22,6 +22,7 @@ var clockFiles = map[string]string{
 	"internal/app/memorybatch_test.go":                     "has benchmarks",
 	"internal/testing/faulttest/backup_test.go":            "chooses when to kill",
 	"internal/testing/faulttest/ledger_test.go":            "chooses when to kill",
+	"internal/testing/faulttest/indexdrop_test.go":         "chooses when to kill",
 	"internal/testing/faulttest/line_test.go":              "sets the pace of a load",
 	"internal/testing/faulttest/login_test.go":             "sets the pace of a load",
 	"internal/testing/faulttest/memoryledger_test.go":      "chooses when to kill",
