@@ -68,6 +68,7 @@ func TestCodesAreFoundAsTheyAreTyped(t *testing.T) {
 // The spelling that was typed comes first.
 func TestCodesAsTypedAreFirst(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t) // docs/search.md says so
 	b := setup(t)
 	for i, p := range codes {
 		collection := fmt.Sprint("c", i)

@@ -141,7 +141,7 @@ func TestAllTestsHoldInOpenSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-rapid.checks=10", "-test.parallel=8")
+	cmd := exec.CommandContext(t.Context(), program, "-rapid.checks=10", "-test.parallel=8", "-test.timeout=10m")
 	cmd.Env = append(os.Environ(), searchVariable+"=opensearch", enginetest.OpenSearchVariable+"="+url)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

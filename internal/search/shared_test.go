@@ -190,6 +190,7 @@ func TestASearchWhoseSourceDoesNotAnswerIsUnavailable(t *testing.T) {
 
 func TestALookBringsInWhatOthersWrote(t *testing.T) {
 	t.Parallel()
+	ofThisProcess(t)
 	b := setup(t)
 	source := &asking{Source: b.store.Documents, looked: make(chan struct{}, 1), read: make(chan struct{}, 1)}
 	a := b.another(func(o *search.IndexerOptions) { o.Source = source })
