@@ -26,6 +26,7 @@ type remoteSearch struct {
 	mover    *opensearch.Mover
 	cluster  *opensearch.Cluster
 	now      func() time.Time
+	patience time.Duration // of a probe
 
 	tried triedProbe
 }
@@ -49,7 +50,7 @@ func newRemoteSearch(
 	if err != nil {
 		return nil, err
 	}
-	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now}
+	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now, patience: max(8*time.Second, deps.MinTimeout)}
 	feed := search.NewFeed(i.Store.Documents, i.Store.Documents)
 	r.follower = opensearch.NewFollower(opensearch.FollowerOptions{
 		Client: client, Prefix: o.Prefix, Source: feed, Claims: claims,
@@ -128,7 +129,7 @@ func (r *remoteSearch) ready(ctx context.Context) error {
 	if !r.tried.ok.IsZero() && time.Since(r.tried.ok) < probeFor {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	err := r.client.Probe(ctx, r.prefix)
 	if err == nil {
