@@ -84,7 +84,7 @@ type changeWorkspace struct {
 		Suspended  wire.Optional[bool]   `json:"suspended" nullable:"false" doc:"Whether the workspace is suspended, so that all requests with its credentials are refused."`
 		Embeddings wire.Optional[bool]   `json:"embeddings" nullable:"false" doc:"Whether texts of memories, and of questions about them, are sent to the embeddings endpoint that is set for the instance. They then leave the machine. Without an endpoint it has no effect."`
 
-		SearchEngine wire.Optional[string] `json:"searchEngine" nullable:"false" maxLength:"64" doc:"The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores words of the documents. The index is moved in the background, and the old one answers meanwhile."`
+		SearchEngine wire.Optional[string] `json:"searchEngine" nullable:"false" maxLength:"64" doc:"The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores the words, tags and metadata of the documents. The index is moved in the background, and the old one answers meanwhile."`
 	}
 }
 
