@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: 337ca86f77b05c178aa878b3b716e531545c4de887107ce5f5288c05ab5575b5
+// SHA-256 of openapi/v1.json: ee913268ce30eddcde574d4c2064b40e7193f3acee2d813ed6cf33d02e1b8f62
 
 export interface paths {
     "/.well-known/jwks.json": {
@@ -2176,7 +2176,7 @@ export interface components {
             embeddings?: boolean;
             /** @description The display name of the workspace. */
             name?: string;
-            /** @description The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores words of the documents. The index is moved in the background, and the old one answers meanwhile. */
+            /** @description The place for the search index: local, in each process, or opensearch, in the cluster that is set for the instance, which then stores the words, tags and metadata of the documents. The index is moved in the background, and the old one answers meanwhile. */
             searchEngine?: string;
             /** @description Whether the workspace is suspended, so that all requests with its credentials are refused. */
             suspended?: boolean;

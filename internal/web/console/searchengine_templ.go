@@ -124,7 +124,7 @@ func searchPanel(w client.WorkspaceRecord) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</form><p class=\"muted\">In OpenSearch, the texts of the documents are stored in the cluster of the setting <code>search.opensearch.url</code>. Memories never are.</p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</form><p class=\"muted\">In OpenSearch, the words, tags and metadata of the documents are stored in the cluster of the setting <code>search.opensearch.url</code>. Memories never are.</p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -2038,8 +2038,8 @@ class AsyncWorkspaces(AsyncGroup):
                 is set for the instance. They then leave the machine. Without an endpoint it has no effect.
             name: The display name of the workspace.
             search_engine: The place for the search index: local, in each process, or opensearch, in the cluster that is
-                set for the instance, which then stores words of the documents. The index is moved in the background,
-                and the old one answers meanwhile.
+                set for the instance, which then stores the words, tags and metadata of the documents. The index is
+                moved in the background, and the old one answers meanwhile.
             suspended: Whether the workspace is suspended, so that all requests with its credentials are refused.
             tier: The name of the workspace's new tier, whose limits apply at once.
         """

@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: 337ca86f77b05c178aa878b3b716e531545c4de887107ce5f5288c05ab5575b5
+# SHA-256 of openapi/v1.json: ee913268ce30eddcde574d4c2064b40e7193f3acee2d813ed6cf33d02e1b8f62
 
 """The types of requests and answers."""
 
