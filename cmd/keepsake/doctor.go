@@ -97,7 +97,8 @@ type finding struct {
 type diagnosis struct {
 	Findings []finding `json:"findings"`
 
-	alone bool // no server runs on the folder, so this process opens it
+	instance string // its ID in a shared database, if there is one
+	alone    bool   // no server runs on the folder, so this process opens it
 }
 
 func (d *diagnosis) find(state health, about, text string, args ...any) {

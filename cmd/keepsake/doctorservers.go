@@ -9,6 +9,8 @@ import (
 	"keepsake/internal/app"
 	"keepsake/internal/app/config"
 	"keepsake/internal/app/instance"
+	"keepsake/internal/search/opensearch"
+	"keepsake/internal/store/sqlite"
 )
 
 // servers checks the database and Redis, and lists the members.
@@ -26,6 +28,7 @@ func (d *diagnosis) servers(ctx context.Context, cfg config.Config, now func() t
 	if e.Pooled {
 		pooler = ", through a pooler in session mode"
 	}
+	d.instance = e.Instance
 	d.find(well, "database", "PostgreSQL %s at %s%s", e.Version, e.Server, pooler)
 	d.schemas(e)
 	if len(e.Unsafe) > 0 {
@@ -112,6 +115,18 @@ func (d *diagnosis) openSearch(ctx context.Context, cfg *config.Config) {
 	if err != nil {
 		d.find(broken, about, "%v", err)
 		return
+	}
+	id := d.instance
+	if cfg.DatabaseURL == "" {
+		id, _ = sqlite.InstanceID(ctx, cfg.Data) // what is the matter with the folder is another finding
+	}
+	switch {
+	case f.Owner == "" && f.Indexes > 0:
+		d.find(warning, about, "no index says whose the others are that begin with %s", cfg.Search.OpenSearch.Prefix)
+	case f.Owner != "" && id != "" && f.Owner != id:
+		d.find(broken, about, "%v", opensearch.ForeignPrefix(cfg.Search.OpenSearch.Prefix))
+	case len(f.Foreign) > 0:
+		d.find(warning, about, "%s are of an installation that had this prefix before; delete them if it is gone", strings.Join(f.Foreign, ", "))
 	}
 	d.find(well, about, "indexes: %d, with %d entries in %s, and %d deleted ones in files", f.Indexes, f.Documents, sizeText(f.Bytes), f.Deleted)
 	if len(f.Red) > 0 {

@@ -53,11 +53,12 @@ func newRemoteSearch(
 	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now, patience: max(8*time.Second, deps.MinTimeout)}
 	feed := search.NewFeed(i.Store.Documents, i.Store.Documents)
 	r.follower = opensearch.NewFollower(opensearch.FollowerOptions{
-		Client: client, Prefix: o.Prefix, Source: feed, Claims: claims,
+		Client: client, Prefix: o.Prefix, Owner: i.ID, Source: feed, Claims: claims,
 		Log: deps.Log, Now: time.Now, Background: background,
 	})
 	r.mover = opensearch.NewMover(opensearch.MoverOptions{
 		Client: client, Prefix: o.Prefix, Follower: r.follower, Source: feed, Workspaces: r.places, Local: indexer,
+		Stored: func(ctx context.Context) ([]opensearch.Placed, error) { return storedPlaces(ctx, i.Store.Accounts) },
 		Serve: func(ctx context.Context, workspaceID string, engine opensearch.Engine) error {
 			return people.SearchMoved(ctx, workspaceID, string(engine))
 		},
@@ -113,6 +114,19 @@ func (r *remoteSearch) places() []opensearch.Placed {
 	return list
 }
 
+// storedPlaces lists the workspaces as they are in the database.
+func storedPlaces(ctx context.Context, accounts account.Store) ([]opensearch.Placed, error) {
+	all, err := accounts.Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]opensearch.Placed, len(all))
+	for i := range all {
+		list[i] = placed(all[i].ID, all[i].Search)
+	}
+	return list, nil
+}
+
 func placed(id string, p account.SearchPlace) opensearch.Placed {
 	return opensearch.Placed{
 		ID: id, Wanted: opensearch.Engine(cmp.Or(p.Engine, account.SearchLocal)), Serving: opensearch.Engine(cmp.Or(p.Reads, account.SearchLocal)),
@@ -133,6 +147,9 @@ func (r *remoteSearch) ready(ctx context.Context) error {
 	defer cancel()
 	err := r.client.Probe(ctx, r.prefix)
 	if err == nil {
+		err = r.follower.Take(ctx)
+	}
+	if err == nil {
 		r.tried.ok = time.Now()
 		return nil
 	}
@@ -140,6 +157,8 @@ func (r *remoteSearch) ready(ctx context.Context) error {
 	case opensearch.NoScripts:
 		err = problem.Conflicts("OpenSearch runs no scripts, which ranking needs: its settings script.allowed_types and " +
 			"script.allowed_contexts must permit inline scripts for similarity and score.").Because(err)
+	case opensearch.Foreign:
+		err = problem.Conflicts("Another installation of Keepsake has the same search.opensearch.prefix. Give this one a prefix of its own.").Because(err)
 	case opensearch.Unsupported:
 		err = problem.Conflicts("search.opensearch.url is not the address of OpenSearch 2 or later.").Because(err)
 	case opensearch.Denied:

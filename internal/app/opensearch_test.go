@@ -1,10 +1,11 @@
 package app_test
 
 import (
+	"crypto/rand"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"keepsake/internal/app/apptest"
@@ -13,11 +14,9 @@ import (
 	"keepsake/internal/testing/enginetest"
 )
 
-var searchPrefixes atomic.Int64
-
-// inOpenSearch sets a cluster.
+// inOpenSearch sets a cluster, with a prefix that no other test has, also of those that have used the same node.
 func inOpenSearch(url string) func(*config.Config) {
-	prefix := fmt.Sprintf("app%d-", searchPrefixes.Add(1))
+	prefix := "app-" + strings.ToLower(rand.Text()) + "-"
 	return func(c *config.Config) {
 		generous(c)
 		c.Search.OpenSearch.URL, c.Search.OpenSearch.Prefix = url, prefix
@@ -123,5 +122,46 @@ func TestTwoProcessesSearchInOpenSearch(t *testing.T) {
 		for range 4 {
 			write()
 		}
+	}
+}
+
+func TestAnIndexIsDeletedWhenOpenSearchIsBack(t *testing.T) {
+	t.Parallel()
+	node := enginetest.StartOpenSearch(t)
+	cluster := inOpenSearch(node.URL)
+	prefix := ""
+	n := operator(t, apptest.Start(t, apptest.With(cluster), apptest.With(func(c *config.Config) { prefix = c.Search.OpenSearch.Prefix })))
+	n.make("PUT", "/api/v1/documents/a", `{"text":"stone"}`)
+	n.moveSearch("opensearch", func() {})
+	pattern := prefix + strings.ToLower(n.workspace) + "-*"
+	left := func() int {
+		status, list := get(t, http.DefaultClient, node.URL+"/_cat/indices/"+pattern+"?h=index", "")
+		if status != http.StatusOK {
+			t.Fatalf("list indexes: %d", status)
+		}
+		return strings.Count(list, "\n")
+	}
+	if left() != 2 {
+		t.Fatalf("there are %d indexes", left())
+	}
+	node.Kill()
+	n.moveSearch("local", func() {})
+	if got := n.found("stone"); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("while OpenSearch is away, %v are found", got)
+	}
+	node.Start(t)
+	await.Until(t, "the index is deleted", func() bool { return left() == 0 })
+}
+
+func TestAnotherInstallationWithOnePrefixIsRefused(t *testing.T) {
+	t.Parallel()
+	cluster := inOpenSearch(enginetest.OpenSearch(t))
+	first := operator(t, apptest.Start(t, apptest.With(cluster)))
+	first.make("PUT", "/api/v1/documents/a", `{"text":"stone"}`)
+	first.moveSearch("opensearch", func() {})
+	second := operator(t, apptest.Start(t, apptest.With(cluster)))
+	second.want(false, 409, "conflict", "PATCH", "/api/v1/admin/workspaces/"+second.workspace, `{"searchEngine":"opensearch"}`)
+	if got := first.found("stone"); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%v are found", got)
 	}
 }

@@ -88,6 +88,7 @@ type Engine interface {
 type Instance struct {
 	Engine Engine
 	Store  *Store
+	ID     string // of the instance
 	Member string // the name of a folder next to a shared database, else empty
 	Chain  string // the chain of the audit log that this process writes
 
@@ -222,6 +223,7 @@ func (i *Instance) openStore(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	i.ID = id
 	if i.Engine.Shared() {
 		m, err := loadMember(i.cfg.Data, id)
 		if err != nil {

@@ -20,6 +20,8 @@ type Facts struct {
 	Documents int64
 	Deleted   int64 // whose words are still in files
 	Bytes     int64
+	Owner     string   // the installation that has the prefix; empty: none
+	Foreign   []string // indexes of other installations
 
 	Asynchronous []string // indexes that can lose what was stored
 	SlowLogs     []string // indexes whose slow searches or documents are logged, with their words
@@ -40,6 +42,17 @@ func (c *Client) Examine(ctx context.Context, prefix string) (*Facts, error) {
 	if err := c.readSettings(ctx, prefix, f); err != nil {
 		return nil, fmt.Errorf("read the settings of indexes: %w", err)
 	}
+	owners, err := c.marks(ctx, prefix+"*")
+	if err != nil {
+		return nil, fmt.Errorf("read whose the indexes are: %w", err)
+	}
+	f.Owner = owners[prefix+ownerEnd]
+	for name, owner := range owners {
+		if owner != f.Owner {
+			f.Foreign = append(f.Foreign, name)
+		}
+	}
+	slices.Sort(f.Foreign)
 	f.QueriesKept, f.Unknown = c.keepsQueries(ctx)
 	return f, nil
 }
@@ -54,7 +67,9 @@ func (c *Client) countIndexes(ctx context.Context, prefix string, f *Facts) erro
 	}
 	err := c.get(ctx, "/_cat/indices/"+url.PathEscape(prefix)+"*?format=json&bytes=b&h=index,health,docs.count,docs.deleted,store.size", &list)
 	for _, x := range list {
-		f.Indexes++
+		if x.Index != prefix+ownerEnd {
+			f.Indexes++
+		}
 		if x.Health == "red" {
 			f.Red = append(f.Red, x.Index)
 		}

@@ -26,13 +26,14 @@ const (
 	Conflicting State = "conflict"    // another process was faster
 	NoScripts   State = "no_scripts"  // the cluster runs no scripts of requests
 	Refused     State = "refused"     // the cluster does not accept a request, as with other mappings or without scripts
+	Foreign     State = "foreign"     // the prefix of the indexes is another installation's
 	Unsupported State = "unsupported" // the cluster is not a version of OpenSearch that was tried
 	Failed      State = "failed"      // anything else
 )
 
 // States lists all states.
 var States = []State{
-	Healthy, Unreachable, Denied, Full, ReadOnly, Throttled, Unavailable, Missing, Closed, Conflicting, NoScripts, Refused, Unsupported, Failed,
+	Healthy, Unreachable, Denied, Full, ReadOnly, Throttled, Unavailable, Missing, Closed, Conflicting, NoScripts, Refused, Foreign, Unsupported, Failed,
 }
 
 // Error is a request that failed, or an item of a bulk. It contains no text of the request and none of the answer but a type,
@@ -40,11 +41,15 @@ var States = []State{
 type Error struct {
 	State  State
 	Status int    // 0: there was no answer
-	Type   string // such as cluster_block_exception
+	Type   string // such as cluster_block_exception; of Foreign, the index that says so
 	cause  error
 }
 
 func (e *Error) Error() string {
+	if e.State == Foreign {
+		return "another installation of Keepsake has the same search.opensearch.prefix: give this one a prefix of its own, or delete the index " +
+			e.Type + " if the other one is gone"
+	}
 	if e.Status == 0 {
 		return fmt.Sprintf("OpenSearch is %s: %s", e.State, e.Type)
 	}

@@ -36,6 +36,7 @@ type Claims interface {
 type FollowerOptions struct {
 	Client *Client
 	Prefix string // of the names of all indexes
+	Owner  string // identifies the installation, whose processes alone use indexes with the prefix
 	Source Source
 	Writer *Writer // nil: one of its own
 	Claims Claims  // nil: there are no other processes
@@ -58,7 +59,8 @@ const (
 // Follower keeps the indexes of workspaces up to date with their documents. Each workspace is followed independently, so that none
 // waits for another whose index is broken. Everything that it does can be done twice, or by two processes at once.
 type Follower struct {
-	o FollowerOptions
+	o     FollowerOptions
+	owner *Owner
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; nil before it
@@ -77,7 +79,7 @@ func NewFollower(o FollowerOptions) *Follower {
 	if o.Background == nil {
 		o.Background = func(_ context.Context, piece func() error) error { return piece() }
 	}
-	return &Follower{o: o, workers: map[string]*worker{}}
+	return &Follower{o: o, owner: NewOwner(o.Client, o.Prefix, o.Owner), workers: map[string]*worker{}}
 }
 
 // Run follows workspaces until ctx ends. Call it once.
@@ -100,7 +102,7 @@ func (f *Follower) Follow(workspaceIDs []string) {
 	for _, id := range workspaceIDs {
 		wanted[id] = true
 		if f.workers[id] == nil {
-			w := newWorker(f.o, id)
+			w := newWorker(f.o, f.owner, id)
 			f.workers[id] = w
 			f.start(w)
 		}
@@ -141,6 +143,9 @@ func (f *Follower) Notify(workspaceID string) {
 	}
 }
 
+// Take makes the prefix this installation's if it is nobody's. It returns an error if it is another's.
+func (f *Follower) Take(ctx context.Context) error { return f.owner.Take(ctx) }
+
 // Progress is how far the index of a workspace is.
 type Progress struct {
 	State    State
@@ -166,6 +171,7 @@ func (f *Follower) Progress() map[string]Progress {
 // worker follows a workspace.
 type worker struct {
 	o     FollowerOptions
+	owner *Owner
 	id    string
 	names names
 	claim [32]byte
@@ -182,9 +188,9 @@ type worker struct {
 	expunge           expunging
 }
 
-func newWorker(o FollowerOptions, workspaceID string) *worker {
+func newWorker(o FollowerOptions, owner *Owner, workspaceID string) *worker {
 	w := &worker{
-		o: o, id: workspaceID, names: namesOf(o.Prefix, workspaceID), claim: sha256.Sum256([]byte("opensearch " + workspaceID)),
+		o: o, owner: owner, id: workspaceID, names: namesOf(o.Prefix, workspaceID), claim: sha256.Sum256([]byte("opensearch " + workspaceID)),
 		ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	w.report.set(func(p *Progress) { p.State, p.Filling = Healthy, -1 }, o.Now())
@@ -250,6 +256,8 @@ func (w *worker) record(err error) {
 	case state == before:
 	case err == nil:
 		w.o.Log.Info("the index of a workspace in OpenSearch is followed again", "workspace", w.id)
+	case state == Foreign:
+		w.o.Log.Error("a workspace is not followed in OpenSearch", "workspace", w.id, "error", err)
 	default:
 		w.o.Log.Warn("following a workspace in OpenSearch failed; retrying", "workspace", w.id, "state", string(state), "error", err)
 	}
@@ -282,7 +290,7 @@ func (w *worker) forget() { w.check, w.serving, w.building = time.Time{}, nil, n
 func (w *worker) step(ctx context.Context) (more bool, err error) {
 	defer func() {
 		switch StateOf(err) {
-		case Missing, Refused, Conflicting:
+		case Missing, Refused, Conflicting, Foreign:
 			w.forget() // the indexes are not what they were
 		}
 	}()
@@ -347,7 +355,10 @@ func (w *worker) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read how documents are indexed: %w", err)
 	}
-	list, err := w.o.Client.generations(ctx, w.names)
+	if err := w.owner.Take(ctx); err != nil {
+		return err
+	}
+	list, err := w.o.Client.generations(ctx, w.names, w.o.Owner)
 	if err != nil {
 		return err
 	}
@@ -363,7 +374,7 @@ func (w *worker) look(ctx context.Context) error {
 		}
 	}
 	if a.create > 0 {
-		if a.building, err = w.o.Client.create(ctx, w.names, a.create, label); err != nil {
+		if a.building, err = w.o.Client.create(ctx, w.names, a.create, meta{Layout: Layout, Label: label, Owner: w.o.Owner}); err != nil {
 			return err
 		}
 	}

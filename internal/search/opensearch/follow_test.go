@@ -158,22 +158,11 @@ func newSite(t *testing.T, url string) *site {
 func (s *site) follower(url string) (f *opensearch.Follower, stop func()) {
 	s.t.Helper()
 	f = opensearch.NewFollower(opensearch.FollowerOptions{
-		Client: newClient(s.t, opensearch.ClientOptions{URL: url, Timeout: 20 * time.Second}), Prefix: s.prefix, Source: s.source,
+		Client: newClient(s.t, opensearch.ClientOptions{URL: url, Timeout: 20 * time.Second}), Prefix: s.prefix, Owner: "this", Source: s.source,
 		Writer: opensearch.NewWriter(index.NewLexicon()), Log: slog.New(slog.DiscardHandler), Now: s.now, Poll: 20 * time.Millisecond,
 	})
 	f.Follow([]string{workspace})
-	ctx, cancel := context.WithCancel(s.t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = f.Run(ctx)
-	}()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		<-done
-	})
-	s.t.Cleanup(stop)
-	return f, stop
+	return f, running(s.t, f.Run)
 }
 
 // found returns the IDs of the documents that a search finds now, after it has waited for all changes.

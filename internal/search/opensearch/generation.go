@@ -51,7 +51,12 @@ type generation struct {
 type meta struct {
 	Layout  int    `json:"layout"`
 	Label   string `json:"label"`             // how the documents are indexed
+	Owner   string `json:"owner,omitempty"`   // the installation
 	Mapping string `json:"mapping,omitempty"` // a hash of the mappings after the index was created
+}
+
+func (m *meta) object() object {
+	return object{"layout": m.Layout, "label": m.Label, "owner": m.Owner, "mapping": m.Mapping}
 }
 
 // current reports whether the generation is what would be created now.
@@ -65,8 +70,8 @@ type described struct {
 	Mappings map[string]any      `json:"mappings"`
 }
 
-// generations lists those of a workspace, by number.
-func (c *Client) generations(ctx context.Context, n names) ([]*generation, error) {
+// generations lists those of a workspace of an installation, by number. If one is another's, it returns an error.
+func (c *Client) generations(ctx context.Context, n names, owner string) ([]*generation, error) {
 	answer, err := c.Do(ctx, http.MethodGet, "/"+n.base+"-*?expand_wildcards=all&allow_no_indices=true&features=aliases,mappings", nil)
 	if err != nil {
 		var failed *Error
@@ -96,6 +101,9 @@ func (c *Client) generations(ctx context.Context, n names) ([]*generation, error
 			byNumber[number] = g
 		}
 		m := metaOf(d.Mappings)
+		if m.Owner != "" && m.Owner != owner {
+			return nil, &Error{State: Foreign, Type: name}
+		}
 		read := n.documents()
 		if words {
 			g.words, g.wordsMeta, read = true, m, n.words()
@@ -172,10 +180,9 @@ func arrange(list []*generation, label string) (a arranged) {
 }
 
 // create creates the indexes of a generation, and returns it. If another process does the same, one of both gets an error.
-func (c *Client) create(ctx context.Context, n names, number int, label string) (*generation, error) {
+func (c *Client) create(ctx context.Context, n names, number int, m meta) (*generation, error) {
 	g := &generation{number: number, index: n.index(number), documents: true, words: true, intact: true, finished: true}
-	g.meta = meta{Layout: Layout, Label: label}
-	g.wordsMeta = g.meta
+	g.meta, g.wordsMeta = m, m
 	for _, index := range []struct {
 		name string
 		body []byte
@@ -205,7 +212,7 @@ func creation(body []byte, name string, m *meta) ([]byte, error) {
 		return nil, fmt.Errorf("complete the description of an index: %w", err)
 	}
 	parts["aliases"] = object{name + writeEnd: object{}}
-	parts["mappings"]["_meta"] = object{"layout": m.Layout, "label": m.Label}
+	parts["mappings"]["_meta"] = m.object()
 	settings, _ := parts["settings"]["index"].(map[string]any)
 	delete(settings, "number_of_replicas")
 	settings["auto_expand_replicas"] = "0-1"
@@ -228,7 +235,7 @@ func (c *Client) sign(ctx context.Context, name string, m *meta) error {
 }
 
 func (c *Client) describe(ctx context.Context, name string, m *meta) error {
-	body := encode(object{"_meta": object{"layout": m.Layout, "label": m.Label, "mapping": m.Mapping}})
+	body := encode(object{"_meta": m.object()})
 	if _, err := c.Do(ctx, http.MethodPut, "/"+name+"/_mapping", body); err != nil {
 		return fmt.Errorf("describe an index: %w", err)
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 // Engine is where the index of a workspace is.
@@ -38,7 +38,8 @@ type MoverOptions struct {
 	Prefix     string
 	Follower   *Follower
 	Source     Source
-	Workspaces func() []Placed
+	Workspaces func() []Placed                             // as this process knows them
+	Stored     func(ctx context.Context) ([]Placed, error) // as they are in the database
 	Local      LocalIndexes
 	// Serve lets searches of a workspace read another engine, in all processes.
 	Serve func(ctx context.Context, workspaceID string, engine Engine) error
@@ -62,6 +63,7 @@ type buildTime struct{ began, ready time.Time }
 const (
 	moveEvery  = 500 * time.Millisecond
 	sweepEvery = 10 * time.Minute
+	sweepAgain = 10 * time.Second // after a failure
 	leastGrace = 5 * time.Second
 )
 
@@ -118,8 +120,8 @@ func (m *Mover) look(ctx context.Context) error {
 		}
 	}
 	if now := m.o.Now(); !now.Before(m.sweep) {
-		if err := m.removeLeft(ctx, all); err != nil {
-			m.sweep = now.Add(time.Minute)
+		if err := m.removeLeft(ctx); err != nil {
+			m.sweep = now.Add(sweepAgain)
 			return err
 		}
 		m.sweep = now.Add(sweepEvery)
@@ -168,30 +170,49 @@ func (m *Mover) back(ctx context.Context, w Placed, p Progress) error {
 	return nil
 }
 
-// removeLeft removes the indexes of workspaces that have moved back.
-func (m *Mover) removeLeft(ctx context.Context, all []Placed) error {
-	answer, err := m.o.Client.Do(ctx, http.MethodGet, "/"+m.o.Prefix+"*/_alias?expand_wildcards=all", nil)
+// removeLeft removes the indexes of workspaces that have moved back, and of those that the database does not have, as after a restore.
+func (m *Mover) removeLeft(ctx context.Context) error {
+	owners, err := m.o.Client.marks(ctx, m.o.Prefix+"*")
 	if err != nil {
 		return fmt.Errorf("list indexes: %w", err)
 	}
-	var indexes map[string]struct{}
-	if err := json.Unmarshal(answer, &indexes); err != nil {
-		return &Error{State: Failed, Status: http.StatusOK, Type: "the list of indexes cannot be read"}
+	if len(owners) == 0 {
+		return nil
 	}
-	for _, w := range all {
-		if w.Wanted == OpenSearch || w.Serving == OpenSearch {
-			continue
+	all, err := m.o.Stored(ctx) // after the indexes, so the workspace of each of them is among these
+	if err != nil {
+		return fmt.Errorf("list workspaces: %w", err)
+	}
+	for _, name := range leftOver(owners, m.o.Prefix, m.o.Follower.o.Owner, all) {
+		if _, err := m.o.Client.Do(ctx, http.MethodDelete, "/"+name, nil); err != nil && StateOf(err) != Missing {
+			return fmt.Errorf("delete an index: %w", err)
 		}
-		for name := range indexes {
-			if !strings.HasPrefix(name, namesOf(m.o.Prefix, w.ID).base+"-") {
-				continue
-			}
-			if _, err := m.o.Client.Do(ctx, http.MethodDelete, "/"+name, nil); err != nil && StateOf(err) != Missing {
-				return fmt.Errorf("delete an index: %w", err)
-			}
-		}
+		m.o.Log.Info("deleted an index in OpenSearch that no workspace has any more", "index", name)
 	}
 	return nil
+}
+
+// ofWorkspace is the name of an index of a workspace, without the prefix.
+var ofWorkspace = regexp.MustCompile(`^(wsp_[0-9a-z]+)-[1-9][0-9]*(` + regexp.QuoteMeta(wordsEnd) + `)?$`)
+
+// leftOver returns the indexes of an installation that none of its workspaces has. owners says whose the indexes are. If there are no
+// workspaces, that is a mistake.
+func leftOver(owners map[string]string, prefix, owner string, all []Placed) (names []string) {
+	if len(all) == 0 {
+		return nil
+	}
+	used := map[string]bool{}
+	for _, w := range all {
+		used[namesOf(prefix, w.ID).base] = w.Wanted == OpenSearch || w.Serving == OpenSearch
+	}
+	for name, of := range owners {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if found := ofWorkspace.FindStringSubmatch(rest); ok && of == owner && found != nil && !used[prefix+found[1]] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Percent returns how far the move of a workspace is, and whether this process knows it.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -57,6 +58,13 @@ func Examine(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// InstanceID returns the ID of the instance whose files are in a folder; empty: there are none. It changes nothing, also while another
+// process uses the folder.
+func InstanceID(ctx context.Context, dir string) (string, error) {
+	found, err := inspect(ctx, dir)
+	return cmp.Or(found.main, found.keys), err
 }
 
 // contradiction describes in one line why the files do not belong together. A new key or an empty database next to old data
