@@ -64,7 +64,7 @@ func newRemoteSearch(
 		},
 		Alone: claims == nil, Log: deps.Log, Now: time.Now,
 	})
-	r.cluster = opensearch.NewCluster(client, opensearch.NewReadiness(client, o.Prefix, deps.MinTimeout), r.reads)
+	r.cluster = opensearch.NewCluster(client, opensearch.NewReadiness(client, o.Prefix, feed.State, deps.MinTimeout), r.reads)
 	people.SearchEngine, people.SearchReady = cfg.Search.Engine, r.ready
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
 
@@ -28,9 +29,11 @@ type Reader interface {
 type Elsewhere interface {
 	// Has reports whether the index of a workspace is there.
 	Has(ctx context.Context, workspaceID string) (bool, error)
-	// Open returns a reader of a workspace for one search, which finds every change up to a number. It returns problem.Unavailable if
+	// State returns the state of the documents of a workspace.
+	State(ctx context.Context, workspaceID string) (document.State, error)
+	// Open returns a reader of a workspace for one search, which finds every change up to a state. It returns problem.Unavailable if
 	// that takes too long.
-	Open(ctx context.Context, workspaceID string, change int64) (Reader, error)
+	Open(ctx context.Context, workspaceID string, state document.State) (Reader, error)
 }
 
 // local reads an index of this process.
@@ -45,13 +48,14 @@ func (l *local) Languages() (text.LanguageSet, error) { return l.Snapshot.Langua
 // remote finds documents whose indexes are elsewhere.
 type remote struct {
 	Elsewhere
-	mu    sync.Mutex
-	tuned map[string]tunedAt // by workspace
+	states reads[document.State]
+	mu     sync.Mutex
+	tuned  map[string]tunedAt // by workspace
 }
 
-// tunedAt are settings as they were after a change.
+// tunedAt are settings as they were in a state.
 type tunedAt struct {
-	change   int64
+	state    document.State
 	settings *settings
 }
 
@@ -78,44 +82,44 @@ func (s *Service) readElsewhere(ctx context.Context, workspaceID string, do func
 	x := s.indexer
 	waiting, cancel := context.WithTimeout(ctx, x.o.Wait)
 	defer cancel()
-	change, err := x.changes.last(waiting, workspaceID)
+	state, err := s.remote.states.read(waiting, workspaceID)
 	if err != nil {
-		err = fmt.Errorf("read the number of the last change: %w", err)
+		err = fmt.Errorf("read the state of the documents: %w", err)
 		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the question's own timeout can end slightly earlier
 			return errBehind.Because(err)
 		}
 		return err
 	}
-	if change == 0 {
+	if state.Change == 0 {
 		return do(&local{index.Empty()}, noSettings)
 	}
-	tuned, err := s.remote.settings(waiting, x, workspaceID, change)
+	tuned, err := s.remote.settings(waiting, x, workspaceID, state)
 	if err != nil {
 		return err
 	}
-	r, err := s.remote.Open(ctx, workspaceID, change)
+	r, err := s.remote.Open(ctx, workspaceID, state)
 	if err != nil {
 		return err
 	}
 	return do(r, tuned)
 }
 
-// settings returns those of a workspace after a change.
-func (r *remote) settings(ctx context.Context, x *Indexer, workspaceID string, change int64) (*settings, error) {
+// settings returns those of a workspace in a state.
+func (r *remote) settings(ctx context.Context, x *Indexer, workspaceID string, state document.State) (*settings, error) {
 	if x.o.Settings == nil {
 		return noSettings, nil
 	}
 	r.mu.Lock()
 	kept := r.tuned[workspaceID]
 	r.mu.Unlock()
-	if kept.settings != nil && kept.change == change {
+	if kept.settings != nil && kept.state == state {
 		return kept.settings, nil
 	}
 	list, err := x.o.Settings.CollectionSettings(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("read settings of collections: %w", err)
 	}
-	kept = tunedAt{change, settingsOf(x.analyzer, list)}
+	kept = tunedAt{state, settingsOf(x.analyzer, list)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.tuned == nil || len(r.tuned) >= maxTuned {

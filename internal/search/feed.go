@@ -9,15 +9,23 @@ import (
 	"keepsake/internal/search/index"
 )
 
+// FeedSource provides the documents to indexes elsewhere.
+type FeedSource interface {
+	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
+	DocumentState(ctx context.Context, workspaceID string) (document.State, error)
+	HadDocumentState(ctx context.Context, workspaceID string, had document.State) (bool, error)
+	FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error)
+}
+
 // Feed provides the changes of documents to indexes that are not in this process.
 type Feed struct {
-	source   Source
+	source   FeedSource
 	settings SettingsSource // nil: there are none
 	analyzer *text.Analyzer
 }
 
 // NewFeed returns a Feed. settings can be nil.
-func NewFeed(source Source, settings SettingsSource) *Feed {
+func NewFeed(source FeedSource, settings SettingsSource) *Feed {
 	return &Feed{source: source, settings: settings, analyzer: text.NewAnalyzer()}
 }
 
@@ -35,6 +43,20 @@ func (f *Feed) Changes(ctx context.Context, workspaceID string, after int64, lim
 	if err != nil {
 		return nil, fmt.Errorf("read changes after %d: %w", after, err)
 	}
+	return f.changes(ctx, workspaceID, after, changes)
+}
+
+// Follow reads changes, and returns the state of the documents that has them, which HadState knows from then on.
+func (f *Feed) Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error) {
+	changes, now, err := f.source.FollowDocuments(ctx, workspaceID, from)
+	if err != nil {
+		return nil, now, fmt.Errorf("read changes after %d: %w", from.After, err)
+	}
+	c, err := f.changes(ctx, workspaceID, from.After, changes)
+	return c, now, err
+}
+
+func (f *Feed) changes(ctx context.Context, workspaceID string, after int64, changes []document.Change) (*Changes, error) {
 	s, err := f.load(ctx, workspaceID) // after the changes, so settings that are among them are not missing
 	if err != nil {
 		return nil, err
@@ -53,9 +75,14 @@ func (f *Feed) Changes(ctx context.Context, workspaceID string, after int64, lim
 	return c, nil
 }
 
-// LastChange returns the number of the last change, or 0.
-func (f *Feed) LastChange(ctx context.Context, workspaceID string) (int64, error) {
-	return f.source.DocumentChange(ctx, workspaceID)
+// State returns the state of the documents.
+func (f *Feed) State(ctx context.Context, workspaceID string) (document.State, error) {
+	return f.source.DocumentState(ctx, workspaceID)
+}
+
+// HadState reports whether a state that Follow returned is one of the documents, also after a restore.
+func (f *Feed) HadState(ctx context.Context, workspaceID string, had document.State) (bool, error) {
+	return f.source.HadDocumentState(ctx, workspaceID, had)
 }
 
 // Label identifies how documents are now to be indexed.

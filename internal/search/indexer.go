@@ -61,7 +61,7 @@ type Indexer struct {
 	maintenance *index.Maintenance
 	background  sync.WaitGroup // that reads indexes
 
-	changes changeReads
+	changes reads[int64]
 
 	loaded  chan struct{} // closed when the workspaces with documents are known
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
 		lexicon: index.NewLexicon(), maintenance: index.NewMaintenance(o.Log),
-		changes: newChangeReads(o.Wait, o.Source.DocumentChange),
+		changes: newReads(o.Wait, o.Source.DocumentChange),
 		loaded:  make(chan struct{}), folders: map[string]*folder{},
 		rebuilds: rebuilds{queue: make(chan []*folder, 1)}, trims: trims{due: make(chan struct{}, 1)},
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 	"keepsake/internal/search/opensearch"
 	"keepsake/internal/testing/enginetest"
@@ -56,7 +57,12 @@ func newFollower(t testing.TB, source search.IndexerOptions) *follower {
 
 func (f *follower) Has(context.Context, string) (bool, error) { return true, nil }
 
-func (f *follower) Open(ctx context.Context, workspaceID string, change int64) (search.Reader, error) {
+func (f *follower) State(ctx context.Context, workspaceID string) (document.State, error) {
+	change, err := f.source.Source.DocumentChange(ctx, workspaceID)
+	return document.State{Change: change}, err
+}
+
+func (f *follower) Open(ctx context.Context, workspaceID string, state document.State) (search.Reader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	documents := f.prefix + strings.ToLower(workspaceID)
@@ -78,7 +84,7 @@ func (f *follower) Open(ctx context.Context, workspaceID string, change int64) (
 			}
 		})
 	}
-	if w.last < change {
+	if w.last < state.Change {
 		if err := f.write(ctx, workspaceID, documents, words, w); err != nil {
 			return nil, err
 		}

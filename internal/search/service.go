@@ -100,7 +100,9 @@ func NewService(x *Indexer, cursors *page.Sealer, shares *fairshare.Scheduler, n
 }
 
 // SetElsewhere lets searches find documents whose indexes are elsewhere. Call it before the first search.
-func (s *Service) SetElsewhere(e Elsewhere) { s.remote.Elsewhere = e }
+func (s *Service) SetElsewhere(e Elsewhere) {
+	s.remote.Elsewhere, s.remote.states = e, newReads(s.indexer.o.Wait, e.State)
+}
 
 // cursor contains the start of the next page, and what ranks it.
 type cursor struct {

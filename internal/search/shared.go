@@ -81,7 +81,7 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	if f != nil {
 		known = f.known()
 	}
-	last, err := x.changes.last(ctx, workspaceID)
+	last, err := x.changes.read(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("read the number of the last change: %w", err)
 	}
@@ -95,17 +95,17 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	return f, nil
 }
 
-// changeReads reads the number of a workspace's last change. Searches that arrive during a read share the next one, so the
-// number is never older than the search.
-type changeReads struct {
-	batches *coalesce.Batcher[*int64]
+// reads reads the number of a workspace's last change, or its state. Searches that arrive during a read share the next one, so the
+// result is never older than the search.
+type reads[T any] struct {
+	batches *coalesce.Batcher[*T]
 }
 
-// newChangeReads returns changeReads with a timeout for each read. A read continues if the search that started it ends.
-func newChangeReads(timeout time.Duration, read func(ctx context.Context, workspaceID string) (int64, error)) changeReads {
-	return changeReads{coalesce.New(coalesce.Options[*int64]{
+// newReads returns reads with a timeout for each. A read continues if the search that started it ends.
+func newReads[T any](timeout time.Duration, read func(ctx context.Context, workspaceID string) (T, error)) reads[T] {
+	return reads[T]{coalesce.New(coalesce.Options[*T]{
 		Abandon: true,
-		Run: func(ctx context.Context, workspaceID string, results []*int64) error {
+		Run: func(ctx context.Context, workspaceID string, results []*T) error {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			last, err := read(ctx, workspaceID)
@@ -117,11 +117,9 @@ func newChangeReads(timeout time.Duration, read func(ctx context.Context, worksp
 	})}
 }
 
-// last returns the number of a workspace's last change, read after the call began.
-func (r changeReads) last(ctx context.Context, workspaceID string) (int64, error) {
-	last := new(int64)
-	if err := r.batches.Do(ctx, workspaceID, last); err != nil {
-		return 0, err
-	}
-	return *last, nil
+// read returns what was read after the call began.
+func (r reads[T]) read(ctx context.Context, workspaceID string) (T, error) {
+	last := new(T)
+	err := r.batches.Do(ctx, workspaceID, last)
+	return *last, err
 }

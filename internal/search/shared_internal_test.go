@@ -20,11 +20,11 @@ func TestQuestionsThatWaitAreAskedOnce(t *testing.T) {
 			<-release
 			return n, nil
 		}
-		q := newChangeReads(time.Minute, source)
+		q := newReads(time.Minute, source)
 		var all sync.WaitGroup
 		ask := func(want int64) {
 			all.Go(func() {
-				if got, err := q.last(t.Context(), "wsp_a"); got != want || err != nil {
+				if got, err := q.read(t.Context(), "wsp_a"); got != want || err != nil {
 					t.Errorf("got the answer to question %d (%v), want %d", got, err, want)
 				}
 			})
@@ -54,19 +54,19 @@ func TestAQuestionOutlivesWhoAskedIt(t *testing.T) {
 				return 0, ctx.Err()
 			}
 		}
-		q := newChangeReads(time.Minute, source)
+		q := newReads(time.Minute, source)
 		gone, leave := context.WithCancel(t.Context())
 		go func() {
-			if _, err := q.last(gone, "wsp_a"); !errors.Is(err, context.Canceled) {
+			if _, err := q.read(gone, "wsp_a"); !errors.Is(err, context.Canceled) {
 				t.Errorf("the one who left got %v", err)
 			}
 		}()
 		synctest.Wait()
 		leave()
-		if got, err := q.last(t.Context(), "wsp_a"); got != 7 || err != nil {
+		if got, err := q.read(t.Context(), "wsp_a"); got != 7 || err != nil {
 			t.Errorf("got %d, %v", got, err)
 		}
-		if _, err := newChangeReads(time.Millisecond, source).last(t.Context(), "wsp_b"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := newReads(time.Millisecond, source).read(t.Context(), "wsp_b"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a source that is slow: got %v", err)
 		}
 	})

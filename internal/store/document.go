@@ -85,15 +85,16 @@ func (s *Documents) documentHead(ctx context.Context, workspaceID string) (*docu
 		// This is the first change of the workspace. The statement waits for another transaction that inserts the same workspace or
 		// number, and inserts nothing if that commits.
 		if _, err := s.main.In(ctx).Exec(ctx, `
-			INSERT INTO document_head (number, workspace_id, change, documents)
-			SELECT coalesce(max(number), 0) + 1, $1, 0, 0 FROM document_head WHERE true ON CONFLICT DO NOTHING`, workspaceID); err != nil {
+			INSERT INTO document_head (number, workspace_id, change, documents, mark)
+			SELECT coalesce(max(number), 0) + 1, $1, 0, 0, 0 FROM document_head WHERE true ON CONFLICT DO NOTHING`, workspaceID); err != nil {
 			return nil, fmt.Errorf("number a workspace: %w", err)
 		}
 	}
 	h.held = true
 	unit.BeforeCommit(ctx, "document head "+workspaceID, func(ctx context.Context) error {
-		_, err := s.main.In(ctx).Exec(ctx, `UPDATE document_head SET change = $1, documents = $2 WHERE number = $3`,
-			h.change, h.documents, h.number)
+		_, err := s.main.In(ctx).Exec(ctx, `
+			UPDATE document_head SET change = $1, documents = $2, mark = CASE WHEN change = $1 THEN mark ELSE $4 END WHERE number = $3`,
+			h.change, h.documents, h.number, newMark())
 		if err != nil {
 			return fmt.Errorf("write change number: %w", err)
 		}

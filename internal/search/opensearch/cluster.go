@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 )
 
 // Cluster lets searches read the indexes of workspaces in OpenSearch. It implements search.Elsewhere.
@@ -19,7 +20,7 @@ type Cluster struct {
 
 var _ search.Elsewhere = (*Cluster)(nil)
 
-// answered are the answers of an index after a change.
+// answered are the answers of an index in a state.
 type answered struct {
 	state   refreshed
 	answers *Answers
@@ -35,9 +36,14 @@ func (c *Cluster) Has(_ context.Context, workspaceID string) (bool, error) {
 	return c.has(workspaceID), nil
 }
 
+// State implements search.Elsewhere.
+func (c *Cluster) State(ctx context.Context, workspaceID string) (document.State, error) {
+	return c.ready.state(ctx, workspaceID)
+}
+
 // Open implements search.Elsewhere.
-func (c *Cluster) Open(ctx context.Context, workspaceID string, change int64) (search.Reader, error) {
-	if err := c.ready.Wait(ctx, workspaceID, change); err != nil {
+func (c *Cluster) Open(ctx context.Context, workspaceID string, state document.State) (search.Reader, error) {
+	if err := c.ready.Wait(ctx, workspaceID, state); err != nil {
 		return nil, err
 	}
 	documents, words := c.ready.Alias(workspaceID)

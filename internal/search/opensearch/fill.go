@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
 
 // filled is a generation with what this process knows of its content.
 type filled struct {
 	*generation
-	position int64           // the last change in it; unknown: read it
-	batch    int             // changes to read at once
-	words    map[string]bool // that are in the dictionary
+	has   document.State  // what it contains; without a mark if that is not all of a state; with the number unknown: read it
+	seen  document.State  // the last state of which it can contain changes; empty: none
+	batch int             // changes to read at once
+	words map[string]bool // that are in the dictionary
 }
 
 const unknown = -1
@@ -28,7 +31,7 @@ func (f *filled) of(g *generation) *filled {
 		f.generation = g
 		return f
 	}
-	return &filled{generation: g, position: unknown, batch: firstBatch, words: map[string]bool{}}
+	return &filled{generation: g, has: document.State{Change: unknown}, batch: firstBatch, words: map[string]bool{}}
 }
 
 // The number of changes that are stored at once. It is small if documents are long.
@@ -43,44 +46,53 @@ const (
 	maxWords   = 200_000 // that are remembered
 )
 
-// errAhead is an index with changes that the database does not have.
-var errAhead = errors.New("the index is ahead of the documents")
-
-// advance stores the next changes in an index. more means that there are more.
-func (w *worker) advance(ctx context.Context, f *filled, last int64) (more bool, err error) {
-	if f.position == unknown {
-		// The number of the last change was read before, but it only rises: a position above it has to be compared with a newer one.
-		if f.position, _, err = w.o.Client.position(ctx, f.index+writeEnd); err != nil {
-			f.position = unknown
+// advance stores the next changes in an index. now is the state of the documents, which was read before. more means that there are more.
+// The error is document.ErrLost if the index can contain changes that the database has lost.
+func (w *worker) advance(ctx context.Context, f *filled, now document.State) (more bool, err error) {
+	if f.has.Change == unknown {
+		if err := w.remember(ctx, f); err != nil {
 			return false, err
 		}
 	}
-	if f.position > last {
-		return false, w.compare(ctx, f.position)
+	if f.ahead(now) {
+		// Another process can have stored later changes since now was read, but numbers only rise.
+		if now, err = w.o.Source.State(ctx, w.id); err != nil {
+			return false, fmt.Errorf("read the state of the documents: %w", err)
+		}
+		if f.ahead(now) {
+			return false, document.ErrLost
+		}
 	}
-	if f.position == last {
+	if f.has == now {
 		return false, nil
 	}
-	changes, err := w.o.Source.Changes(ctx, w.id, f.position, f.batch)
+	changes, seen, err := w.changes(ctx, f, now)
 	if err != nil {
-		return false, fmt.Errorf("read changes after %d: %w", f.position, err)
+		return false, err
 	}
-	if changes.Last <= f.position {
-		return false, fmt.Errorf("there are no changes after %d, though the last is %d", f.position, last)
+	if changes.Last <= f.has.Change {
+		return false, fmt.Errorf("there are no changes after %d, though the last is %d", f.has.Change, seen.Change)
+	}
+	if seen != f.seen {
+		if err := w.o.Client.setPosition(ctx, f.index+wordsEnd+writeEnd, seen); err != nil {
+			f.has.Change = unknown
+			return false, err
+		}
+		f.seen = seen
 	}
 	if err := w.store(ctx, f, changes); err != nil {
 		f.batch = max(minBatch, f.batch/2)
 		return false, err
 	}
-	// If the database has lost changes since they were read, they must not stay.
-	if err := w.compare(ctx, changes.Last); err != nil {
+	has := document.State{Change: changes.Last}
+	if has.Change == seen.Change {
+		has = seen
+	}
+	if err := w.o.Client.setPosition(ctx, f.index+writeEnd, has); err != nil {
+		f.has.Change = unknown // another process is ahead, or the outcome is not known
 		return false, err
 	}
-	if err := w.o.Client.setPosition(ctx, f.index+writeEnd, changes.Last); err != nil {
-		f.position = unknown // another process is ahead, or the outcome is not known
-		return false, err
-	}
-	f.position = changes.Last
+	f.has = has
 	switch {
 	case changes.Bytes > longBatch:
 		f.batch = max(minBatch, f.batch/2)
@@ -90,19 +102,87 @@ func (w *worker) advance(ctx context.Context, f *filled, last int64) (more bool,
 	if changes.Settings {
 		w.check = time.Time{} // documents are perhaps to be indexed in another way
 	}
-	return f.position < last, nil
+	return f.has.Change < now.Change, nil
 }
 
-// compare returns errAhead if the database does not have a change.
-func (w *worker) compare(ctx context.Context, change int64) error {
-	last, err := w.o.Source.LastChange(ctx, w.id)
+// ahead reports whether an index contains changes that documents in a state do not have.
+func (f *filled) ahead(now document.State) bool {
+	return f.has.Change > now.Change || f.has.Change == now.Change && f.has.Mark != now.Mark
+}
+
+// remember reads what an index contains.
+func (w *worker) remember(ctx context.Context, f *filled) error {
+	has, _, err := w.o.Client.position(ctx, f.index+writeEnd)
 	if err != nil {
-		return fmt.Errorf("read the number of the last change: %w", err)
+		return err
 	}
-	if change > last {
-		return errAhead
+	seen, _, err := w.o.Client.position(ctx, f.index+wordsEnd+writeEnd)
+	if err != nil {
+		return err
 	}
+	f.seen = seen
+	if seen == (document.State{}) {
+		if has.Change > 0 {
+			return document.ErrLost // it was changed by hand
+		}
+	} else if had, err := w.o.Source.HadState(ctx, w.id, seen); err != nil {
+		return fmt.Errorf("look for a state of the documents: %w", err)
+	} else if !had {
+		return w.lost(ctx, f)
+	}
+	f.has = has
 	return nil
+}
+
+// changes reads the next changes for an index, and returns a state of the documents that has them.
+func (w *worker) changes(ctx context.Context, f *filled, now document.State) (*Changes, document.State, error) {
+	if now == f.seen { // as in the middle of an import
+		changes, err := w.o.Source.Changes(ctx, w.id, f.has.Change, f.batch)
+		if err != nil {
+			return nil, now, fmt.Errorf("read changes after %d: %w", f.has.Change, err)
+		}
+		if changes.Last <= now.Change {
+			return changes, now, nil
+		}
+	}
+	from := document.Following{After: f.has.Change, Limit: f.batch, Has: f.seen, Oldest: w.oldest()}
+	changes, seen, err := w.o.Source.Follow(ctx, w.id, from)
+	if errors.Is(err, document.ErrLost) {
+		err = w.lost(ctx, f)
+	}
+	if err != nil {
+		return nil, seen, fmt.Errorf("read changes after %d: %w", f.has.Change, err)
+	}
+	return changes, seen, nil
+}
+
+// lost returns document.ErrLost if an index was not written by another process since f.seen was read. Such a process makes the database
+// forget the state.
+func (w *worker) lost(ctx context.Context, f *filled) error {
+	seen, _, err := w.o.Client.position(ctx, f.index+wordsEnd+writeEnd)
+	if err != nil {
+		return err
+	}
+	if seen == f.seen {
+		return document.ErrLost
+	}
+	f.has.Change = unknown
+	return &Error{State: Conflicting, Type: "another process follows the index"}
+}
+
+// oldest returns the number of the oldest state that an index of the workspace needs.
+func (w *worker) oldest() int64 {
+	oldest := int64(math.MaxInt64)
+	for _, f := range []*filled{w.serving, w.building} {
+		switch {
+		case f == nil:
+		case f.has.Change == unknown:
+			return 0
+		case f.seen != (document.State{}):
+			oldest = min(oldest, f.seen.Change)
+		}
+	}
+	return oldest
 }
 
 // store stores changes: first the words, so that none is missing in the dictionary.

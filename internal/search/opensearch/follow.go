@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"keepsake/internal/search"
+	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
 
@@ -17,8 +18,13 @@ import (
 type Source interface {
 	// Changes reads at most limit changes after a number.
 	Changes(ctx context.Context, workspaceID string, after int64, limit int) (*Changes, error)
-	// LastChange returns the number of the last change, or 0.
-	LastChange(ctx context.Context, workspaceID string) (int64, error)
+	// Follow does so, too. It also returns a state that has these changes, which HadState knows from then on. It returns
+	// document.ErrLost if the documents have lost changes that the index can have.
+	Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error)
+	// State returns the state of the documents.
+	State(ctx context.Context, workspaceID string) (document.State, error)
+	// HadState reports whether the documents had a state, unless they have lost it.
+	HadState(ctx context.Context, workspaceID string, had document.State) (bool, error)
 	// Label says how the documents are now to be indexed. If it changes, all are indexed again.
 	Label(ctx context.Context, workspaceID string) (string, error)
 }
@@ -300,19 +306,20 @@ func (w *worker) step(ctx context.Context) (more bool, err error) {
 		}
 		w.check = w.o.Now().Add(checkEvery)
 	}
-	last, err := w.o.Source.LastChange(ctx, w.id)
+	now, err := w.o.Source.State(ctx, w.id)
 	if err != nil {
-		return false, fmt.Errorf("read the number of the last change: %w", err)
+		return false, fmt.Errorf("read the state of the documents: %w", err)
 	}
+	last := now.Change
 	var failed error
 	for _, f := range []*filled{w.serving, w.building} {
 		if f == nil {
 			continue
 		}
-		again, err := w.advance(ctx, f, last)
+		again, err := w.advance(ctx, f, now)
 		more = more || again
 		switch {
-		case errors.Is(err, errAhead):
+		case errors.Is(err, document.ErrLost):
 			return true, w.startAnew(ctx, f)
 		case err != nil && (f == w.building || w.building == nil):
 			return false, err
@@ -324,7 +331,7 @@ func (w *worker) step(ctx context.Context) (more bool, err error) {
 	if failed != nil && !more {
 		return false, failed
 	}
-	if w.building != nil && w.building.position >= last {
+	if w.building != nil && w.building.has.Change >= last {
 		return true, w.replace(ctx)
 	}
 	if w.serving != nil {
@@ -338,12 +345,12 @@ func (w *worker) show(last int64) {
 	w.report.set(func(p *Progress) {
 		p.Last, p.Filling, p.Serving = last, -1, w.serving != nil
 		if w.serving != nil {
-			p.Position = w.serving.position
+			p.Position = w.serving.has.Change
 		}
 		if w.building != nil {
-			p.Filling = w.building.position
+			p.Filling = w.building.has.Change
 			if w.serving == nil {
-				p.Position = w.building.position
+				p.Position = w.building.has.Change
 			}
 		}
 	}, w.o.Now())

@@ -25,103 +25,6 @@ import (
 	"keepsake/internal/testing/enginetest"
 )
 
-// table is a table of documents with numbered changes.
-type table struct {
-	mu       sync.Mutex
-	last     int64
-	latest   map[string]index.Change
-	label    string
-	settings int64 // the change that set the label
-}
-
-func newTable() *table { return &table{latest: map[string]index.Change{}} }
-
-func (s *table) put(id, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	s.latest[id] = index.Change{Number: s.last, ID: id, Document: &index.Document{
-		Title: id, Text: text, Keys: []string{index.Collection("default")}, UpdatedAt: s.last,
-	}}
-}
-
-func (s *table) remove(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	s.latest[id] = index.Change{Number: s.last, ID: id}
-}
-
-// restore forgets all changes after a number.
-func (s *table) restore(to int64, latest map[string]index.Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last, s.latest = to, latest
-}
-
-func (s *table) backup() (int64, map[string]index.Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last, maps.Clone(s.latest)
-}
-
-// live returns the IDs of the documents.
-func (s *table) live() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []string
-	for id := range s.latest {
-		if s.latest[id].Document != nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-func (s *table) setLabel(label string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	s.label, s.settings = label, s.last
-}
-
-func (s *table) Changes(_ context.Context, _ string, after int64, limit int) (*opensearch.Changes, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var list []index.Change
-	for _, c := range s.latest {
-		if c.Number > after {
-			list = append(list, c)
-		}
-	}
-	if s.settings > after {
-		list = append(list, index.Change{Number: s.settings})
-	}
-	slices.SortFunc(list, func(a, b index.Change) int { return int(a.Number - b.Number) })
-	c := &opensearch.Changes{Last: after}
-	for _, change := range list[:min(limit, len(list))] {
-		if c.Last = change.Number; change.ID == "" {
-			c.Settings = true
-			continue
-		}
-		c.List = append(c.List, change)
-	}
-	return c, nil
-}
-
-func (s *table) LastChange(context.Context, string) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last, nil
-}
-
-func (s *table) Label(context.Context, string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.label, nil
-}
-
 // site is a workspace in a cluster.
 type site struct {
 	t      *testing.T
@@ -141,7 +44,7 @@ func newSite(t *testing.T, url string) *site {
 	t.Helper()
 	s := &site{t: t, url: url, prefix: fmt.Sprintf("k%d-", sites.Add(1)), source: newTable(), now: time.Now}
 	s.client = newClient(t, opensearch.ClientOptions{URL: url})
-	s.ready = opensearch.NewReadiness(s.client, s.prefix, time.Minute)
+	s.ready = opensearch.NewReadiness(s.client, s.prefix, s.source.State, time.Minute)
 	t.Cleanup(func() {
 		if all, err := s.client.Do(context.Background(), "GET", "/"+s.prefix+"*", nil); err == nil {
 			var indexes map[string]any
@@ -168,7 +71,7 @@ func (s *site) follower(url string) (f *opensearch.Follower, stop func()) {
 // found returns the IDs of the documents that a search finds now, after it has waited for all changes.
 func (s *site) found() []string {
 	s.t.Helper()
-	last, _ := s.source.LastChange(s.t.Context(), workspace)
+	last, _ := s.source.State(s.t.Context(), workspace)
 	if err := s.ready.Wait(s.t.Context(), workspace, last); err != nil {
 		s.t.Fatal(err)
 	}
@@ -306,21 +209,81 @@ func TestTwoThatFollowDisturbNothing(t *testing.T) {
 	s.same("at the end")
 }
 
+// The database loses its last 20 changes, and then gets as many, fewer or more others before the index is followed again.
 func TestLostChangesVanish(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		later int
+	}{{"fewer", 1}, {"as many", 20}, {"more", 30}} {
+		for _, runs := range []bool{true, false} {
+			name := c.name + " meanwhile"
+			if !runs {
+				name = c.name + " while none follows"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, enginetest.OpenSearch(t))
+				s.source.put("a", "old")
+				s.source.put("b", "old")
+				backup := s.source.backup()
+				_, stop := s.follower(s.url)
+				for n := range 20 {
+					s.source.put(fmt.Sprint("lost", n), "lost")
+				}
+				s.same("before")
+				if !runs {
+					stop()
+				}
+				s.source.lose(backup, func(put func(id, text string)) {
+					for range c.later {
+						put("c", "new") // a single row has all of the numbers
+					}
+				})
+				if !runs {
+					s.follower(s.url)
+				}
+				s.same("after the loss")
+			})
+		}
+	}
+}
+
+// The database loses a change that is being stored in the index, and the process is killed before it knows.
+func TestAChangeThatIsLostWhileItIsStoredVanishes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, enginetest.OpenSearch(t))
 	s.source.put("a", "old")
-	s.source.put("b", "old")
-	last, backup := s.source.backup()
-	f, _ := s.follower(s.url)
-	for n := range 20 {
-		s.source.put(fmt.Sprint("lost", n), "lost")
-	}
+	stored := make(chan struct{})
+	target, _ := url.Parse(s.url)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var failing atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		documents := !strings.Contains(r.URL.Path, ".words")
+		if failing.Load() && r.Method == "PUT" && documents && strings.Contains(r.URL.Path, "position") {
+			w.WriteHeader(http.StatusServiceUnavailable) // the last step
+			select {
+			case stored <- struct{}{}:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	_, stop := s.follower(server.URL)
 	s.same("before")
-	s.source.restore(last, backup)
-	s.source.put("c", "new")
-	s.until("another index is filled", f, func(p opensearch.Progress) bool { return p.Serving && p.Position == 3 })
-	s.same("after the restore")
+	backup := s.source.backup()
+	failing.Store(true)
+	s.source.put("lost", "lost")
+	<-stored
+	stop()
+	s.source.lose(backup, func(put func(id, text string)) {
+		put("c", "new")
+		put("c", "new again")
+	})
+	s.follower(s.url)
+	s.same("after the loss")
 }
 
 func TestAnIndexThatWasChangedByHandIsMadeAnew(t *testing.T) {
@@ -431,17 +394,18 @@ func TestASearchWaitsForAChangeAndNotLonger(t *testing.T) {
 	_, stop := s.follower(s.url)
 	s.same("before")
 	stop()
+	before := s.source.state()
 	s.source.put("b", "text")
-	short := opensearch.NewReadiness(s.client, s.prefix, 100*time.Millisecond)
-	if err := short.Wait(t.Context(), workspace, 2); err == nil {
+	short := opensearch.NewReadiness(s.client, s.prefix, s.source.State, 100*time.Millisecond)
+	if err := short.Wait(t.Context(), workspace, s.source.state()); err == nil {
 		t.Error("a search does not wait for a change")
 	}
-	if err := s.ready.Wait(t.Context(), workspace, 1); err != nil {
+	if err := s.ready.Wait(t.Context(), workspace, before); err != nil {
 		t.Errorf("a search waits for no change: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.ready.Wait(ctx, workspace, 2); !errors.Is(err, context.Canceled) {
+	if err := s.ready.Wait(ctx, workspace, s.source.state()); !errors.Is(err, context.Canceled) {
 		t.Errorf("its caller has gone: %v", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // Layout is the version of the two indexes of a workspace. An index with another one is made again.
-const Layout = 2
+const Layout = 3
 
 // The fields of a document. A document without fieldUpdated is none that can be found, such as one that says only that another is gone.
 const (
@@ -24,6 +24,7 @@ const (
 	fieldTitleBoth = "titleBoth" // instead of title and text, in languages in which several stems are at one position
 	fieldTextBoth  = "textBoth"
 	fieldGone      = "gone" // when a document was deleted, in milliseconds
+	fieldMark      = "mark" // of the state of the documents, see position.go
 )
 
 // The fields of a word in the dictionary.
@@ -87,6 +88,7 @@ func DocumentsIndex(shards, replicas int) []byte {
 				fieldTitleBoth: stems("stacks"),
 				fieldTextBoth:  stems("stacks"),
 				fieldGone:      object{"type": "long"},
+				fieldMark:      stored,
 			},
 		},
 	})
@@ -107,10 +109,14 @@ func WordsIndex(replicas int) []byte {
 			"properties": object{
 				fieldWord:  object{"type": "keyword"},
 				fieldGrams: object{"type": "text", "analyzer": "blank", "index_options": "docs", "norms": false, "similarity": "boolean"},
+				fieldMark:  stored,
 			},
 		},
 	})
 }
+
+// stored is a field that is only read.
+var stored = object{"type": "keyword", "index": false, "doc_values": false, "store": true}
 
 // blankTokenizer separates what this package has already made words of.
 var blankTokenizer = object{"blank": object{"type": "char_group", "tokenize_on_chars": []string{" "}, "max_token_length": 4096}}

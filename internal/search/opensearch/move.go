@@ -144,16 +144,16 @@ func (m *Mover) there(ctx context.Context, w Placed, p Progress) error {
 // back builds the index of this process again. The process that follows the workspace ends the move some time after its own index is
 // complete, so that those of the others are, too.
 func (m *Mover) back(ctx context.Context, w Placed, p Progress) error {
-	last, err := m.o.Source.LastChange(ctx, w.ID)
+	state, err := m.o.Source.State(ctx, w.ID)
 	if err != nil {
-		return fmt.Errorf("read the number of the last change: %w", err)
+		return fmt.Errorf("read the state of the documents: %w", err)
 	}
 	now := m.o.Now()
 	b, known := m.building[w.ID]
 	if !known {
 		b.began = now
 	}
-	_, reached := m.o.Local.Reached(w.ID, last)
+	_, reached := m.o.Local.Reached(w.ID, state.Change)
 	if reached && b.ready.IsZero() {
 		b.ready = now
 	}
@@ -221,12 +221,12 @@ func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
 		p := m.o.Follower.Progress()[w.ID]
 		return percentOf(max(p.Position, p.Filling), p.Last), p.Here
 	}
-	last, err := m.o.Source.LastChange(ctx, w.ID)
+	state, err := m.o.Source.State(ctx, w.ID)
 	if err != nil {
 		return 0, false
 	}
-	position, _ := m.o.Local.Reached(w.ID, last)
-	return percentOf(position, last), true
+	position, _ := m.o.Local.Reached(w.ID, state.Change)
+	return percentOf(position, state.Change), true
 }
 
 func percentOf(position, last int64) int {

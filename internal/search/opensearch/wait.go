@@ -8,6 +8,7 @@ import (
 
 	"keepsake/internal/base/coalesce"
 	"keepsake/internal/base/problem"
+	"keepsake/internal/search/document"
 )
 
 // Readiness lets searches wait until an index shows them every change that was committed before. Another process may follow the
@@ -15,6 +16,7 @@ import (
 type Readiness struct {
 	client *Client
 	prefix string
+	state  func(ctx context.Context, workspaceID string) (document.State, error)
 	wait   time.Duration
 	reads  *coalesce.Batcher[*shown]
 
@@ -22,16 +24,20 @@ type Readiness struct {
 	shown map[string]refreshed // by workspace
 }
 
-// refreshed is an index with the last change in it that searches find.
+// refreshed is an index with what of it searches find.
 type refreshed struct {
-	index  string
-	change int64
+	index string
+	document.State
 }
 
-// shown is a call that waits for a change.
+// shown is a call that waits until searches find a state of the documents, or a later one.
 type shown struct {
-	change, shown int64
+	wanted, shown document.State
 }
+
+// shows reports whether searches that find everything of a state find everything of another one. If its number is higher, the documents
+// have to be asked whether they still have so many changes.
+func shows(state, wanted document.State) bool { return state.Change > wanted.Change || state == wanted }
 
 const (
 	defaultWait = 2 * time.Second
@@ -41,12 +47,14 @@ const (
 // passing are the states that can end while a search waits.
 var passing = map[State]bool{Missing: true, Unavailable: true, Throttled: true}
 
-// NewReadiness returns a Readiness. A search waits for at most wait; 0: 2 s.
-func NewReadiness(c *Client, prefix string, wait time.Duration) *Readiness {
+// NewReadiness returns a Readiness. state reads that of the documents. A search waits for at most wait; 0: 2 s.
+func NewReadiness(
+	c *Client, prefix string, state func(ctx context.Context, workspaceID string) (document.State, error), wait time.Duration,
+) *Readiness {
 	if wait == 0 {
 		wait = defaultWait
 	}
-	r := &Readiness{client: c, prefix: prefix, wait: wait, shown: map[string]refreshed{}}
+	r := &Readiness{client: c, prefix: prefix, state: state, wait: wait, shown: map[string]refreshed{}}
 	r.reads = coalesce.New(coalesce.Options[*shown]{Run: r.look, Abandon: true})
 	return r
 }
@@ -57,20 +65,28 @@ func (r *Readiness) Alias(workspaceID string) (documents, words string) {
 	return n.documents(), n.words()
 }
 
-// Wait waits until searches find every change of a workspace up to a number, which is the last one of the database. It returns
+// Wait waits until searches find every change of a workspace up to a state, which was the last one of the database. It returns
 // problem.Unavailable if that takes too long, and while the index is not there or OpenSearch is away.
-func (r *Readiness) Wait(ctx context.Context, workspaceID string, change int64) error {
-	// A higher number is perhaps that of an index which contained changes that the database has lost.
-	if r.known(workspaceID).change == change {
+//
+// An index can contain changes that the database has lost. It is noticed here if their numbers are not reached again, or exactly
+// reached, and else by the Follower, which then drops the index: a search before that can find them.
+func (r *Readiness) Wait(ctx context.Context, workspaceID string, state document.State) error {
+	if r.known(workspaceID).State == state {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
 	for {
-		s := &shown{change: change}
+		s := &shown{wanted: state}
 		err := r.reads.Do(ctx, workspaceID, s)
+		if err == nil && s.shown.Change > state.Change { // another search waited for later changes, or they are lost
+			var now document.State
+			if now, err = r.state(ctx, workspaceID); err == nil && now.Change < s.shown.Change {
+				s.shown = document.State{Change: unknown}
+			}
+		}
 		switch {
-		case err == nil && s.shown >= change:
+		case err == nil && shows(s.shown, state):
 			return nil
 		case err != nil && ctx.Err() == nil && !passing[StateOf(err)]:
 			return unavailable(err)
@@ -80,7 +96,7 @@ func (r *Readiness) Wait(ctx context.Context, workspaceID string, change int64) 
 		case <-ctx.Done():
 			timer.Stop()
 			if context.Cause(ctx) == context.DeadlineExceeded {
-				return unavailable(fmt.Errorf("change %d is not in the index, which has %d: %w", change, s.shown, ctx.Err()))
+				return unavailable(fmt.Errorf("the index does not have change %d: %w", state.Change, ctx.Err()))
 			}
 			return ctx.Err()
 		case <-timer.C:
@@ -101,7 +117,7 @@ func (r *Readiness) known(workspaceID string) refreshed {
 	if s, ok := r.shown[workspaceID]; ok {
 		return s
 	}
-	return refreshed{change: unknown}
+	return refreshed{State: document.State{Change: unknown}}
 }
 
 // look reads the position of an index, and refreshes it if a call waits for a change that it has.
@@ -114,15 +130,15 @@ func (r *Readiness) look(ctx context.Context, workspaceID string, calls []*shown
 		return err
 	}
 	known := r.known(workspaceID)
-	if known.index != index || known.change > position {
-		known = refreshed{index, unknown}
+	if known.index != index || known.State != position && known.Change >= position.Change {
+		known = refreshed{index, document.State{Change: unknown}}
 	}
 	for _, c := range calls {
-		if known.change < c.change && c.change <= position {
+		if !shows(known.State, c.wanted) && shows(position, c.wanted) {
 			if err := r.client.refresh(ctx, alias+","+words); err != nil {
 				return err
 			}
-			known.change = position
+			known.State = position
 			break
 		}
 	}
@@ -130,7 +146,7 @@ func (r *Readiness) look(ctx context.Context, workspaceID string, calls []*shown
 	r.shown[workspaceID] = known
 	r.mu.Unlock()
 	for _, c := range calls {
-		c.shown = known.change
+		c.shown = known.State
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func fill(t *testing.T, e store.Engine) {
 	err := main.Run(t.Context(), func(ctx context.Context) error {
 		q := main.In(ctx)
 		for i, w := range []string{"wsp_a", "wsp_b"} {
-			if _, err := q.Exec(ctx, `INSERT INTO document_head (number, workspace_id, change, documents) VALUES ($1, $2, $3, $4)`, i+1, w, documents, documents/2); err != nil {
+			if _, err := q.Exec(ctx, `INSERT INTO document_head (number, workspace_id, change, documents, mark) VALUES ($1, $2, $3, $4, $3)`, i+1, w, documents, documents/2); err != nil {
 				return err
 			}
 			_, err := q.Exec(ctx, `INSERT INTO workspace (id, name, tier, operator, suspended, embeddings, search_engine, search_serving, created_at, revision) VALUES ($1, $2, 'free', $3, $4, $4, 'local', 'local', $5, 1)`,

@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Engine) {
 	t.Run("APIKey", func(t *testing.T) { testAPIKey(t, setup) })
 	t.Run("Audit", func(t *testing.T) { testAudit(t, setup) })
 	t.Run("Document", func(t *testing.T) { testDocument(t, setup) })
+	t.Run("DocumentState", func(t *testing.T) { testDocumentState(t, setup) })
 	t.Run("Collection", func(t *testing.T) { testCollection(t, setup) })
 	t.Run("Memory", func(t *testing.T) { testMemory(t, setup) })
 	t.Run("Idempotency", func(t *testing.T) { testIdempotency(t, setup) })

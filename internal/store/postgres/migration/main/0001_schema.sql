@@ -172,12 +172,22 @@ CREATE INDEX kept_answer_subject_expiry ON kept_answer_subject (expires_at);
 
 -- Documents. Their tables and indexes contain the number of a workspace, because its ID would be 30 bytes of each row five times.
 
--- The number of a workspace, the number of its last change and how many documents it has.
+-- The number of a workspace, the number and the mark of its last change, and how many documents it has.
 CREATE TABLE document_head (
     number       BIGINT           NOT NULL PRIMARY KEY,
     workspace_id TEXT COLLATE "C" NOT NULL UNIQUE,
     change       BIGINT           NOT NULL,
-    documents    BIGINT           NOT NULL
+    documents    BIGINT           NOT NULL,
+    mark         BIGINT           NOT NULL -- a random number of each transaction that changes documents; 0 before the first
+);
+
+-- Marks that document_head had when an index outside of the database read changes, until it has later ones. If the mark of an index is
+-- missing, the database has lost changes that the index can contain, as after a restore. workspace is document_head.number.
+CREATE TABLE document_mark (
+    workspace BIGINT           NOT NULL,
+    change    BIGINT           NOT NULL,
+    mark      BIGINT           NOT NULL,
+    PRIMARY KEY (workspace, change, mark)
 );
 
 -- workspace is document_head.number. Times are in milliseconds.

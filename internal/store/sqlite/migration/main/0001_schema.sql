@@ -172,13 +172,23 @@ CREATE INDEX kept_answer_subject_expiry ON kept_answer_subject (expires_at);
 
 -- Documents. Their tables and indexes contain the number of a workspace, because its ID would be 30 bytes of each row five times.
 
--- The number of a workspace, the number of its last change and how many documents it has.
+-- The number of a workspace, the number and the mark of its last change, and how many documents it has.
 CREATE TABLE document_head (
     number       INTEGER NOT NULL PRIMARY KEY,
     workspace_id TEXT    NOT NULL UNIQUE,
     change       INTEGER NOT NULL,
-    documents    INTEGER NOT NULL
+    documents    INTEGER NOT NULL,
+    mark         INTEGER NOT NULL -- a random number of each transaction that changes documents; 0 before the first
 ) STRICT;
+
+-- Marks that document_head had when an index outside of the database read changes, until it has later ones. If the mark of an index is
+-- missing, the database has lost changes that the index can contain, as after a restore. workspace is document_head.number.
+CREATE TABLE document_mark (
+    workspace INTEGER NOT NULL,
+    change    INTEGER NOT NULL,
+    mark      INTEGER NOT NULL,
+    PRIMARY KEY (workspace, change, mark)
+) STRICT, WITHOUT ROWID;
 
 -- workspace is document_head.number. Times are in milliseconds.
 -- The longest text is last, so that the other columns are read without it.
