@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -52,34 +51,41 @@ func measureLazy(_ contest, dir string, builds []string) (err error) {
 	cold := l.workspace("cold", lazyCold)
 	var keys []string
 	for i := range lazyWorkspaces {
+		if i == lazyWorkspaces/4 {
+			l.untilReady(fmt.Sprintf("%d documents", lazyDocuments/4+lazyCold))
+		}
 		keys = append(keys, l.workspace(fmt.Sprint("w", i), lazyDocuments/lazyWorkspaces))
 	}
 	l.untilReady(fmt.Sprintf("%d documents", lazyDocuments+lazyCold))
 
 	one, _ := l.start("one")
 	before, began := cpuOf(one.PID()), time.Now()
-	total := l.search(one, cold)
+	total := l.search(one.URL, cold)
 	fmt.Printf("\nfirst search of %d documents: found %d, %v of CPU, %v\n", lazyCold, total,
 		(cpuOf(one.PID()) - before).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 
 	members := []*programtest.Process{}
-	for i := range 3 {
+	for i := range instances {
 		m, _ := l.start(fmt.Sprint("member", i))
 		members = append(members, m)
 	}
 	all, _ := l.start("all")
-	for i, key := range keys[:min(len(keys), lazyShared)] {
-		l.search(all, key)
-		l.search(members[i%3], key)
+	proxy := affinity(b, dir, members)
+	for _, key := range keys[:min(len(keys), lazyShared)] {
+		l.search(all.URL, key)
+		for range 3 {
+			l.search(proxy, key)
+		}
 	}
 	for _, p := range append(members, all) {
 		p.Stop() // flushes
 	}
-	whole := l.indexBytes("all")
-	fmt.Printf("\nindexes on disk of %d workspaces: %d KB on an instance that serves all\n", lazyShared, whole>>10)
+	whole, _ := l.indexes("all")
+	fmt.Printf("\nindexes on disk of %d workspaces, behind nginx with affinity: %d KB on an instance that serves all\n", lazyShared, whole>>10)
 	for i := range members {
-		bytes := l.indexBytes(fmt.Sprint("member", i))
-		fmt.Printf("%26s  %d KB, %.2f of a third\n", fmt.Sprint("one of three, number ", i+1), bytes>>10, 3*float64(bytes)/float64(whole))
+		bytes, count := l.indexes(fmt.Sprint("member", i))
+		fmt.Printf("%26s  %d KB of %d workspaces, %.2f of a third\n", fmt.Sprint("one of three, number ", i+1), bytes>>10, count,
+			instances*float64(bytes)/float64(whole))
 	}
 	return nil
 }
@@ -145,25 +151,20 @@ func letter(r rune) rune {
 }
 
 // search returns how many documents an instance finds for a word that all have.
-func (l *lazy) search(p *programtest.Process, key string) int64 {
-	c, err := keepsake.New(p.URL, key)
+func (l *lazy) search(url, key string) int64 {
+	c, err := keepsake.New(url, key)
 	l.must(err)
 	answer, err := c.Search(context.Background(), keepsake.Query{Q: "t"})
 	l.must(err)
 	return answer.Total
 }
 
-// indexBytes returns the size of the indexes of an instance.
-func (l *lazy) indexBytes(name string) (sum int64) {
-	l.must(filepath.WalkDir(filepath.Join(l.dir, name, "index"), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			sum += info.Size()
-		}
-		return err
-	}))
-	return sum
+// indexes returns the size of the indexes of an instance, and how many there are.
+func (l *lazy) indexes(name string) (bytes int64, count int) {
+	dir := filepath.Join(l.dir, name, "index")
+	bytes, err := sizeOf(dir)
+	l.must(err)
+	folders, err := os.ReadDir(dir)
+	l.must(err)
+	return bytes, len(folders)
 }

@@ -3,10 +3,10 @@
 // Except for outside, server and clients run in one process on one core. The servers take short turns, so that other load on
 // the machine affects all of them alike. A ratio is the median over the turns.
 //
-//	go run ./bench            all
+//	go run ./bench            all but scale
 //	go run ./bench -turns 40  a longer run
 //	go run ./bench health     one of: part, health, outside, bearer, post, search, relevance, shared, recall, memory, servers,
-//	                          secrecy, forward, neighbour, flood, lazy
+//	                          secrecy, forward, neighbour, flood, lazy, scale
 package main
 
 import (
@@ -75,8 +75,9 @@ func main() {
 		{"neighbour", withBuilds(measureNeighbour)},
 		{"flood", withBuilds(measureFlood)},
 		{"lazy", withBuilds(measureLazy)},
+		{"scale", withBuilds(measureScale)},
 	} {
-		if flag.NArg() > 0 && !slices.Contains(flag.Args(), part.name) {
+		if wanted := slices.Contains(flag.Args(), part.name); !wanted && (flag.NArg() > 0 || part.name == "scale") { // scale takes long
 			continue
 		}
 		if err := part.run(run); err != nil {

@@ -25,7 +25,7 @@ import (
 
 // The sizes of the corpora of the table of search.
 var (
-	smallCorpus   = flag.Int("documents", 100_000, "search: documents of the corpus in which two words are searched")
+	smallCorpus   = flag.Int("documents", 100_000, "search, scale: documents in which two words are searched")
 	largeCorpus   = flag.Int("large", 1_000_000, "search: documents of the corpus in which five words are searched; 0: none")
 	manyLanguages = flag.Bool("languages", false, "search: documents of ten languages, whose stop words are among the made words")
 )

@@ -45,3 +45,9 @@ func (s *RedisServer) CPU(t testing.TB) time.Duration {
 	defer s.mu.Unlock()
 	return cpuOf(t, s.cmd.Process.Pid)
 }
+
+// CPU returns the CPU time of the node since its start.
+func (n *OpenSearchNode) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	return cpuOf(t, n.pid)
+}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,24 +59,47 @@ type OpenSearchNode struct {
 	URL string
 	Dir string // contains its files
 
+	java       []string // options of the Java machine; nil: those of a small node that starts fast
+	pid        int
 	kill, stop func()
 }
 
 // StartOpenSearch starts a node for one test.
 func StartOpenSearch(t testing.TB, settings ...string) *OpenSearchNode {
 	t.Helper()
+	return startOpenSearch(t, &OpenSearchNode{}, settings)
+}
+
+// StartLargeOpenSearch starts a node like one in production, for a measurement: with a heap such as 2g, the garbage collector that it
+// has there, and a compiler that optimizes.
+func StartLargeOpenSearch(t testing.TB, heap string, settings ...string) *OpenSearchNode {
+	t.Helper()
+	return startOpenSearch(t, &OpenSearchNode{java: []string{"-Xms" + heap, "-Xmx" + heap, "-XX:+UseG1GC"}}, settings)
+}
+
+func startOpenSearch(t testing.TB, node *OpenSearchNode, settings []string) *OpenSearchNode {
+	t.Helper()
 	testtier.Long(t, "starts OpenSearch")
 	home, remove, err := tempDir()
 	check(t, err)
 	t.Cleanup(remove)
-	node := &OpenSearchNode{Dir: home}
+	node.Dir = home
 	check(t, node.start(settings...))
 	t.Cleanup(func() { node.stop() })
 	return node
 }
 
+// PID is the number of the node's process.
+func (n *OpenSearchNode) PID() int { return n.pid }
+
 // Kill ends the node at once.
 func (n *OpenSearchNode) Kill() { n.kill() }
+
+// Pause stops the node (SIGSTOP). Connections stay open without a response.
+func (n *OpenSearchNode) Pause(t testing.TB) { check(t, kill(n.pid, pauseSignal)) }
+
+// Resume continues a paused node.
+func (n *OpenSearchNode) Resume(t testing.TB) { check(t, kill(n.pid, resumeSignal)) }
 
 // Start starts the node again after Kill, with the same files and URL.
 func (n *OpenSearchNode) Start(t testing.TB, settings ...string) {
@@ -96,11 +120,15 @@ func (n *OpenSearchNode) start(settings ...string) error {
 	if err != nil {
 		return installOpenSearch
 	}
-	cmd := exec.Command(java, append([]string{
-		"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(folder, "lib", "*"),
+	options := n.java
+	if options == nil {
+		options = []string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	}
+	cmd := exec.Command(java, slices.Concat(options, []string{
+		"-cp", filepath.Join(folder, "lib", "*"),
 		filepath.Join(folder, "OpenSearchNode.java"), n.Dir, "cluster.max_shards_per_node=20000",
 		"indices.breaker.total.use_real_memory=false", // it takes garbage for memory that is used
-	}, settings...)...)
+	}, settings)...)
 	var log output
 	ready := log.wait(func(line string) bool {
 		port, ok := strings.CutPrefix(line, "http ")
@@ -118,6 +146,7 @@ func (n *OpenSearchNode) start(settings ...string) error {
 	if err != nil {
 		return fmt.Errorf("start OpenSearch: %w", err)
 	}
+	n.pid = cmd.Process.Pid
 	ended := make(chan struct{})
 	go func() {
 		_ = wait() // how it ended is in the log
