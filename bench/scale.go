@@ -19,7 +19,7 @@ var (
 	smallWorkspaces = flag.Int("small", 50, "scale: workspaces with an index in the instances")
 	smallEach       = flag.Int("each", 2_000, "scale: documents of each of them")
 	faultLength     = flag.Duration("fault", time.Minute, "scale: how long each fault lasts")
-	scaleLongest    = flag.Duration("longest", 90*time.Minute, "scale: ends the measurement after this time")
+	scaleLongest    = flag.Duration("longest", 3*time.Hour, "scale: ends the measurement after this time")
 )
 
 // scale is the environment of measureScale.
@@ -87,7 +87,7 @@ func (s *scale) fill() error {
 		return err
 	}
 	stored := time.Since(began)
-	behind, err := s.big.untilFound(20 * time.Minute)
+	behind, err := s.big.untilFound(time.Hour)
 	if err != nil {
 		return fmt.Errorf("wait until the import can be found: %w", err)
 	}

@@ -32,7 +32,7 @@ func (s *scale) plain() error {
 	if err := s.plainBulk(client); err != nil {
 		return err
 	}
-	bodies, requests, err := s.recordSearches()
+	bodies, first, again, err := s.recordSearches()
 	if err != nil {
 		return fmt.Errorf("record searches: %w", err)
 	}
@@ -53,7 +53,11 @@ func (s *scale) plain() error {
 			return err
 		}
 	}
-	fmt.Printf("%32s  %.1f\n", "requests of Keepsake's search", requests)
+	sum := 0
+	for _, body := range bodies {
+		sum += len(body)
+	}
+	fmt.Printf("%32s  %.1f, and %.1f when it is repeated; the one for hits has %d bytes\n", "requests of Keepsake's search", first, again, sum/len(bodies))
 	_, err = client.Do(s.Context(), http.MethodDelete, "/"+plainIndex, nil)
 	return err
 }
@@ -140,11 +144,12 @@ func (s *scale) plainSearches(client *opensearch.Client, name, path string, bodi
 	return nil
 }
 
-// recordSearches returns the requests for hits that Keepsake sends for the queries, and how many requests it sends for each.
-func (s *scale) recordSearches() (bodies [][]byte, requests float64, err error) {
+// recordSearches returns the requests for hits that Keepsake sends for the queries, and how many requests it sends for each the first time
+// and again.
+func (s *scale) recordSearches() (bodies [][]byte, first, again float64, err error) {
 	target, err := url.Parse(s.node.URL)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	var mu sync.Mutex
 	var last []byte
@@ -173,19 +178,25 @@ func (s *scale) recordSearches() (bodies [][]byte, requests float64, err error) 
 	direct := *s.big
 	direct.url = p.URL
 	if _, err := direct.untilFound(time.Minute); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
-	mu.Lock()
-	sent = 0
-	mu.Unlock()
-	for n := range direct.queries {
-		status, answer, err := direct.search(n)
-		if err := wanted(status, answer, err); err != nil {
-			return nil, 0, err
+	for _, each := range []*float64{&first, &again} {
+		mu.Lock()
+		sent = 0
+		mu.Unlock()
+		bodies = nil
+		for n := range direct.queries {
+			status, answer, err := direct.search(n)
+			if err := wanted(status, answer, err); err != nil {
+				return nil, 0, 0, err
+			}
+			mu.Lock()
+			bodies = append(bodies, last)
+			mu.Unlock()
 		}
 		mu.Lock()
-		bodies = append(bodies, last)
+		*each = float64(sent) / float64(len(bodies))
 		mu.Unlock()
 	}
-	return bodies, float64(sent) / float64(len(bodies)), nil
+	return bodies, first, again, nil
 }

@@ -155,7 +155,7 @@ func (t *tenancy) untilFound(longest time.Duration) (time.Duration, error) {
 		if took := time.Since(began); err == nil || took > longest {
 			return took, err
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(max(100*time.Millisecond, time.Since(began)/20)) // a search that waits costs something, too
 	}
 }
 
