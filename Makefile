@@ -18,21 +18,24 @@ endif
 
 .PHONY: test test-all test-budget check format vet portable tidy staticcheck vulncheck bench openapi openapi-baseline clients console vectors build notices module release
 
+# With these flags of internal/testing/suite, what one command compiles need not be compiled again for the next.
+SHARED := -trimpath -gcflags=./...=-dwarf=false
+
 # The quick tier: every promise on the embedded engine, and on PostgreSQL and Redis if they are installed. CI runs this, and
 # vet.
 test: format $(if $(CI),vet)
 	@tools/engines.sh quick
-	$(GO) run ./internal/testing/suite quick
+	$(GO) run $(SHARED) ./internal/testing/suite quick
 
 # Every test on every engine, and every static check. Run it before you offer a change.
 test-all: check
 	@tools/engines.sh all
-	$(GO) run ./internal/testing/suite all
+	$(GO) run $(SHARED) ./internal/testing/suite all
 
 # The quick tier with few tests at once; names the tests and packages that take longer than they should.
 test-budget:
 	@tools/engines.sh quick
-	$(GO) run ./internal/testing/suite budget
+	$(GO) run $(SHARED) ./internal/testing/suite budget
 
 check: format vet tidy staticcheck
 
@@ -40,10 +43,8 @@ format:
 	@wrong=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$wrong" ]; then echo "not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$wrong"; exit 1; fi
 
-# The compiler collects garbage less often and has the flags of internal/testing/suite, so that the packages which vet compiles
-# are not compiled again for the tests.
 vet:
-	GOGC=400 $(GO) vet -gcflags=./...=-dwarf=false ./...
+	GOGC=400 $(GO) vet $(SHARED) ./...
 
 # Compiles and vets everything for the other systems. Run it after changes to files for single systems, and before a release.
 portable:

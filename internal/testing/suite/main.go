@@ -69,9 +69,10 @@ var packages = fmt.Sprintf("-p=%d", runtime.NumCPU()+1)
 // compilerGC is GOGC for the compiler and the linker: collecting garbage less often saves a seventh of their processor time.
 const compilerGC = "400"
 
-// withoutDWARF leaves the information for debuggers out of the project's packages: creating it takes a tenth of the time of
-// compiling them. Traces of goroutines do not need it. `make vet` has the same flag.
-const withoutDWARF = "-gcflags=keepsake/...=-dwarf=false"
+// compilerFlags leave the information for debuggers out of the project's packages: creating it takes a tenth of the time of
+// compiling them. Traces of goroutines do not need it. Without the folder of the checkout, go finds in its cache what another
+// checkout has compiled. The Makefile has the same flags.
+const compilerFlags = "-trimpath -gcflags=keepsake/...=-dwarf=false"
 
 // timeouts are when a package ends whose tests hang. Its goroutines are then in the report.
 var timeouts = map[string]string{"quick": "6m", "all": "30m", "budget": "20m"}
@@ -99,7 +100,7 @@ func suite(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("go env GOFLAGS: %w", err)
 	}
-	env := append(os.Environ(), "GOGC="+compilerGC, "GOFLAGS="+strings.TrimSpace(string(flags)+" "+withoutDWARF))
+	env := append(os.Environ(), "GOGC="+compilerGC, "GOFLAGS="+strings.TrimSpace(string(flags)+" "+compilerFlags))
 	program, err := build(ctx, dir, env)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func build(ctx context.Context, dir string, env []string) (string, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/keepsake")
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program, "./cmd/keepsake")
 	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
