@@ -11,10 +11,11 @@ import (
 
 	"keepsake/internal/base/unit"
 	"keepsake/internal/govern/audit"
+	"keepsake/internal/store/auditpack"
 )
 
 // Reads of memories make up most of the audit log, so they are packed: repeated names are numbers, IDs are bytes, and what no
-// statement filters by is one column (see packRow).
+// statement filters by is one column (see auditpack.Pack).
 
 // chainSize is how many sequence numbers a chain can have. The place of a packed row is the number of its chain times chainSize,
 // plus its sequence number.
@@ -86,8 +87,8 @@ const packedHash = 16
 
 // packAuditRow encodes a read.
 func (s *Audit) packAuditRow(ctx context.Context, r *audit.Row) (p packedRow, err error) {
-	key, _ := targetKey(r.Target)
-	p = packedRow{at: r.At.UnixMilli(), target: targetColumn(key), body: packRow(r), hash: r.Hash[:packedHash]}
+	key, _ := auditpack.TargetKey(r.Target)
+	p = packedRow{at: r.At.UnixMilli(), target: auditpack.TargetColumn(key), body: auditpack.Pack(r), hash: r.Hash[:packedHash]}
 	for _, n := range []struct {
 		name   string
 		number *int64
@@ -108,8 +109,8 @@ func (s *Audit) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 	const numberOf = `(SELECT number FROM audit_name WHERE name = ?)`
 	c := &Conditions{}
 	if f.Target != "" {
-		key, _ := targetKey(f.Target)
-		c.Where("target = ? AND substr(body, 1, 12) = ?", targetColumn(key), key[4:])
+		key, _ := auditpack.TargetKey(f.Target)
+		c.Where("target = ? AND substr(body, 1, 12) = ?", auditpack.TargetColumn(key), key[4:])
 	}
 	if f.Actor != "" {
 		c.Where("actor = "+numberOf, f.Actor)
@@ -118,7 +119,7 @@ func (s *Audit) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 		c.Where("workspace = "+numberOf, f.WorkspaceID)
 	}
 	if f.Action != "" {
-		c.Where("substr(body, 13, 1) = ?", []byte{readAction(f.Action)})
+		c.Where("substr(body, 13, 1) = ?", []byte{auditpack.ActionByte(f.Action)})
 	}
 	from := int64(math.MinInt64) // without a bound, a planner can sort all rows instead of using the index by time
 	if !f.From.IsZero() {
@@ -172,7 +173,7 @@ func (s *Audit) listAuditReads(ctx context.Context, f *audit.Filter) ([]*audit.R
 // unpack sets the fields of r that follow from at, target, body and hash.
 func (p *packedRow) unpack(r *audit.Row) {
 	r.At = time.UnixMilli(p.at).UTC()
-	unpackRow(r, p.target, p.body)
+	auditpack.Unpack(r, p.target, p.body)
 	copy(r.Hash[:], p.hash)
 	r.SetID()
 }

@@ -1,4 +1,4 @@
-package store
+package auditpack
 
 import (
 	"encoding/json"
@@ -56,9 +56,9 @@ func TestPackedRowIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawPacked(t)
-		key, _ := targetKey(want.Target)
+		key, _ := TargetKey(want.Target)
 		got := &audit.Row{At: want.At, Packed: true}
-		unpackRow(got, targetColumn(key), packRow(want))
+		Unpack(got, TargetColumn(key), Pack(want))
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 			t.Fatal(diff)
 		}
@@ -71,9 +71,9 @@ func TestAnyBodyIsUnpacked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
 		if rapid.Bool().Draw(t, "cut") {
-			whole := packRow(drawPacked(t))
+			whole := Pack(drawPacked(t))
 			body = whole[:rapid.IntRange(0, len(whole)).Draw(t, "length")]
 		}
-		unpackRow(&audit.Row{Packed: true}, rapid.Int64().Draw(t, "target"), body)
+		Unpack(&audit.Row{Packed: true}, rapid.Int64().Draw(t, "target"), body)
 	})
 }

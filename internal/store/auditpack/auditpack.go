@@ -1,4 +1,5 @@
-package store
+// Package auditpack encodes reads in the audit log, which are most of its rows.
+package auditpack
 
 import (
 	"crypto/sha256"
@@ -12,7 +13,7 @@ import (
 	"keepsake/internal/govern/audit"
 )
 
-// The body of a packed row has 12 bytes of targetKey, one byte for the action and one byte of flags. The fields that the flags
+// The body of a packed row has 12 bytes of TargetKey, one byte for the action and one byte of flags. The fields that the flags
 // announce follow: target, outcome, count, address, request ID and details.
 
 const (
@@ -38,8 +39,8 @@ const (
 	idsSuffix     = `"}`
 )
 
-// targetKey finds the rows of a target: the bytes of a subject's pseudonym, or a hash of any other text.
-func targetKey(target string) (key [16]byte, pseudonym bool) {
+// TargetKey finds the rows of a target: the bytes of a subject's pseudonym, or a hash of any other text.
+func TargetKey(target string) (key [16]byte, pseudonym bool) {
 	if text, ok := strings.CutPrefix(target, subjectPrefix); ok && len(text) == base64.RawURLEncoding.EncodedLen(len(key)) {
 		if _, err := base64.RawURLEncoding.Strict().Decode(key[:], []byte(text)); err == nil {
 			return key, true
@@ -49,18 +50,18 @@ func targetKey(target string) (key [16]byte, pseudonym bool) {
 	return [16]byte(sum[:16]), false
 }
 
-// targetColumn is the indexed start of a targetKey. The rest is in the body.
-func targetColumn(key [16]byte) int64 { return int64(int32(binary.BigEndian.Uint32(key[:4]))) }
+// TargetColumn is the indexed start of a TargetKey. The rest is in the body.
+func TargetColumn(key [16]byte) int64 { return int64(int32(binary.BigEndian.Uint32(key[:4]))) }
 
-// readAction is how a body holds an action.
-func readAction(a audit.Action) byte { return byte(slices.Index(audit.ReadActions, a)) }
+// ActionByte is how a body holds an action.
+func ActionByte(a audit.Action) byte { return byte(slices.Index(audit.ReadActions, a)) }
 
-// packRow encodes what has no column of its own.
-func packRow(r *audit.Row) []byte {
-	key, pseudonym := targetKey(r.Target)
+// Pack encodes what has no column of its own.
+func Pack(r *audit.Row) []byte {
+	key, pseudonym := TargetKey(r.Target)
 	p := &packer{at: r.At.UnixMilli()}
 	p.body = append(p.body, key[4:]...)
-	p.body = append(p.body, readAction(r.Action), 0)
+	p.body = append(p.body, ActionByte(r.Action), 0)
 	var flags byte
 	if !pseudonym {
 		flags |= targetIsText
@@ -116,9 +117,9 @@ func memoryIDs(details string) (ids []id.UUID, ok bool) {
 	return ids, true
 }
 
-// unpackRow decodes what packRow encoded into r, whose columns are set. It reads as much as it can of a damaged body: the hash
+// Unpack decodes what Pack encoded into r, whose columns are set. It reads as much as it can of a damaged body: the hash
 // of the row will not match.
-func unpackRow(r *audit.Row, target int64, body []byte) {
+func Unpack(r *audit.Row, target int64, body []byte) {
 	r.Outcome, r.Count, r.Details = audit.Done, 1, "{}"
 	if len(body) < packedFields {
 		return
