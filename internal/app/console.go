@@ -35,7 +35,7 @@ func (a *App) consolePages(o *api.Options) error {
 		Sessions: ownSessions{&a.services.identity},
 		Preview:  previewer(a.services.search.service),
 		Newest:   a.newestRelease(),
-		Settings: effective(&a.cfg, a.deps.Version),
+		Settings: EffectiveSettings(&a.cfg, a.deps.Version),
 		Operator: func() string {
 			if operator, ok := a.services.identity.accounts.Operator(); ok {
 				return operator.ID()

@@ -14,9 +14,9 @@ import (
 	"keepsake/internal/web/console"
 )
 
-// effective lists what this process was started with, as far as operators ask for it. It contains no secret: of an address with a
+// EffectiveSettings lists what this process was started with, as far as operators ask for it. It contains no secret: of an address with a
 // password, only the host is listed.
-func effective(cfg *config.Config, release string) []console.Setting {
+func EffectiveSettings(cfg *config.Config, release string) []console.Setting {
 	return []console.Setting{
 		{Name: "Program", Value: programOf(release)},
 		{Name: "Data folder", Value: cfg.Data, Path: "data"},

@@ -1,6 +1,6 @@
 //go:build !noconsole
 
-package app
+package app_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"keepsake/internal/app"
 	"keepsake/internal/app/config"
 )
 
@@ -26,7 +27,7 @@ func TestSettingsInEffectShowNoSecret(t *testing.T) {
 			t.Errorf("%s has no value in this test", s.Path)
 		}
 	}
-	text := fmt.Sprint(effective(&cfg, "0.1.0"))
+	text := fmt.Sprint(app.EffectiveSettings(&cfg, "0.1.0"))
 	if strings.Contains(text, secret) {
 		t.Errorf("a secret is shown: %s", text)
 	}
@@ -44,7 +45,7 @@ func TestSettingsInEffectNameWhatExists(t *testing.T) {
 	for _, s := range config.Settings() {
 		paths[s.Path] = true
 	}
-	for _, s := range effective(&cfg, "") {
+	for _, s := range app.EffectiveSettings(&cfg, "") {
 		if s.Value == "" || s.Path != "" && !paths[s.Path] {
 			t.Errorf("%+v has no value, or its setting does not exist", s)
 		}
