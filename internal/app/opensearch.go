@@ -53,7 +53,7 @@ func newRemoteSearch(
 	r := &remoteSearch{client: client, prefix: o.Prefix, accounts: accounts, now: deps.Now, patience: max(8*time.Second, deps.MinTimeout)}
 	feed := search.NewFeed(i.Store.Documents, i.Store.Documents)
 	r.follower = opensearch.NewFollower(opensearch.FollowerOptions{
-		Client: client, Prefix: o.Prefix, Owner: i.ID, Source: feed, Claims: claims,
+		Client: client, Prefix: o.Prefix, Owner: i.ID, Source: feed, Claims: claims, Documents: i.Store.Documents.DocumentCount,
 		Log: deps.Log, Now: time.Now, Background: background,
 	})
 	r.mover = opensearch.NewMover(opensearch.MoverOptions{

@@ -84,24 +84,28 @@ func (s *Service) readElsewhere(ctx context.Context, workspaceID string, do func
 	defer cancel()
 	state, err := s.remote.states.read(waiting, workspaceID)
 	if err != nil {
-		err = fmt.Errorf("read the state of the documents: %w", err)
-		if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the question's own timeout can end slightly earlier
-			return errBehind.Because(err)
-		}
-		return err
+		return inTime(waiting, fmt.Errorf("read the state of the documents: %w", err))
 	}
 	if state.Change == 0 {
 		return do(&local{index.Empty()}, noSettings)
 	}
 	tuned, err := s.remote.settings(waiting, x, workspaceID, state)
 	if err != nil {
-		return err
+		return inTime(waiting, err)
 	}
 	r, err := s.remote.Open(ctx, workspaceID, state)
 	if err != nil {
 		return err
 	}
 	return do(r, tuned)
+}
+
+// inTime returns problem.Unavailable for an error of a database that did not answer while a search waited for it.
+func inTime(waiting context.Context, err error) error {
+	if waiting.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the question's own timeout can end slightly earlier
+		return errBehind.Because(err)
+	}
+	return err
 }
 
 // settings returns those of a workspace in a state.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,16 @@ import (
 // searchVariable, set to opensearch, lets the tests of this package search in OpenSearch.
 const searchVariable = "KEEPSAKE_TEST_SEARCH"
 
+// shardsVariable is how many shards the indexes there have.
+const shardsVariable = "KEEPSAKE_TEST_SHARDS"
+
+func shards() int {
+	if n, err := strconv.Atoi(os.Getenv(shardsVariable)); err == nil {
+		return n
+	}
+	return 1
+}
+
 func inOpenSearch() bool { return os.Getenv(searchVariable) == "opensearch" }
 
 // follower writes the changes of workspaces to OpenSearch when they are searched.
@@ -31,6 +42,7 @@ type follower struct {
 	client *opensearch.Client
 	writer *opensearch.Writer
 	prefix string
+	shards int
 
 	mu      sync.Mutex
 	written map[string]*followed
@@ -42,7 +54,7 @@ type followed struct {
 	answers *opensearch.Answers
 }
 
-func newFollower(t testing.TB, source search.IndexerOptions) *follower {
+func newFollower(t testing.TB, source search.IndexerOptions, shards int) *follower {
 	t.Helper()
 	client, err := opensearch.NewClient(opensearch.ClientOptions{URL: enginetest.OpenSearch(t)})
 	if err != nil {
@@ -51,7 +63,7 @@ func newFollower(t testing.TB, source search.IndexerOptions) *follower {
 	t.Cleanup(client.Close)
 	return &follower{
 		t: t, source: source, client: client, writer: opensearch.NewWriter(index.NewLexicon()), prefix: strings.ToLower(rand.Text()) + "-",
-		written: map[string]*followed{},
+		shards: shards, written: map[string]*followed{},
 	}
 }
 
@@ -71,7 +83,7 @@ func (f *follower) Open(ctx context.Context, workspaceID string, state document.
 	if w == nil {
 		w = &followed{words: map[string]bool{}}
 		f.written[workspaceID] = w
-		for name, body := range map[string][]byte{documents: opensearch.DocumentsIndex(1, 0), words: opensearch.WordsIndex(0)} {
+		for name, body := range map[string][]byte{documents: opensearch.DocumentsIndex(f.shards, 0), words: opensearch.WordsIndex(0)} {
 			if _, err := f.client.Do(ctx, http.MethodPut, "/"+name, body); err != nil {
 				return nil, err
 			}
@@ -137,7 +149,7 @@ func ofThisProcess(t *testing.T) {
 	}
 }
 
-// Every other test of this package also holds for documents in OpenSearch.
+// Every other test of this package also holds for documents in OpenSearch, whatever the number of shards.
 func TestAllTestsHoldInOpenSearch(t *testing.T) {
 	t.Parallel()
 	ofThisProcess(t)
@@ -147,9 +159,11 @@ func TestAllTestsHoldInOpenSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-rapid.checks=10", "-test.parallel=8", "-test.timeout=10m")
-	cmd.Env = append(os.Environ(), searchVariable+"=opensearch", enginetest.OpenSearchVariable+"="+url)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, shards := range []string{"1", "3"} {
+		cmd := exec.CommandContext(t.Context(), program, "-rapid.checks=10", "-test.parallel=8", "-test.timeout=10m")
+		cmd.Env = append(os.Environ(), searchVariable+"=opensearch", enginetest.OpenSearchVariable+"="+url, shardsVariable+"="+shards)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s shards: %v\n%s", shards, err, out)
+		}
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"keepsake/internal/testing/testtier"
 )
 
-// elsewhere returns b's documents with a search of their own in OpenSearch.
-func (b *bundle) elsewhere() *bundle {
+// elsewhere returns b's documents with a search of their own in OpenSearch, whose index has a number of shards.
+func (b *bundle) elsewhere(shards int) *bundle {
 	b.t.Helper()
 	other := *b
 	a := b.another(func(o *search.IndexerOptions) { o.Settings = b.store.Documents })
-	a.SetElsewhere(newFollower(b.t, search.IndexerOptions{Source: b.store.Documents, Settings: b.store.Documents}))
+	a.SetElsewhere(newFollower(b.t, search.IndexerOptions{Source: b.store.Documents, Settings: b.store.Documents}, shards))
 	other.search, other.indexer = a.Service, a.indexer
 	return &other
 }
@@ -36,7 +36,7 @@ func TestOpenSearchFindsTheSame(t *testing.T) {
 	ofThisProcess(t)
 	testtier.Long(t, "starts OpenSearch")
 	here := setup(t)
-	there := here.elsewhere()
+	there := []*bundle{here.elsewhere(1), here.elsewhere(3)}
 	round := 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++
@@ -45,8 +45,10 @@ func TestOpenSearchFindsTheSame(t *testing.T) {
 		for range 5 {
 			q := drawRequest(r)
 			want := pagesFrom(t, r, workspaceID, q, here)
-			if diff := cmp.Diff(want, pagesFrom(t, r, workspaceID, q, there)); diff != "" {
-				r.Fatalf("%+v (-here +OpenSearch):\n%s", q, diff)
+			for _, there := range there {
+				if diff := cmp.Diff(want, pagesFrom(t, r, workspaceID, q, there)); diff != "" {
+					r.Fatalf("%+v (-here +OpenSearch):\n%s", q, diff)
+				}
 			}
 		}
 	})
@@ -116,6 +118,16 @@ func TestOpenSearchRanksTheSame(t *testing.T) {
 	t.Parallel()
 	ofThisProcess(t)
 	testtier.Long(t, "starts OpenSearch")
+	for _, shards := range []int{1, 3} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			t.Parallel()
+			ranksTheSame(t, shards)
+		})
+	}
+}
+
+func ranksTheSame(t *testing.T, shards int) {
+	t.Helper()
 	here := setup(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	texts := paragraphs(t)
@@ -132,7 +144,7 @@ func TestOpenSearchRanksTheSame(t *testing.T) {
 			}
 		}
 	}
-	there := here.elsewhere()
+	there := here.elsewhere(shards)
 	const queries = 500
 	first, same, exact := 0, 0, 0
 	for range queries {

@@ -17,7 +17,6 @@ import (
 // with what was written since.
 func TestSearchGoesOnWhenTheServerIsBack(t *testing.T) {
 	t.Parallel()
-	ofThisProcess(t)
 	testtier.Long(t, "pauses and stops a PostgreSQL server")
 	server := enginetest.StartPostgres(t, enginetest.PostgresOptions{})
 	url := server.Database(t)

@@ -92,7 +92,7 @@ func start(t *testing.T, engine engine, dir string, change func(*search.IndexerO
 	b.indexer = search.NewIndexer(o)
 	b.search = search.NewService(b.indexer, page.NewSealer([]byte("secret of the test")), nil, time.Now)
 	if inOpenSearch() {
-		b.search.SetElsewhere(newFollower(t, o))
+		b.search.SetElsewhere(newFollower(t, o, shards()))
 	}
 	made := 0
 	b.documents = document.NewService(document.Options{

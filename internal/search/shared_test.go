@@ -55,7 +55,7 @@ func run(t *testing.T, o search.IndexerOptions) *another {
 	})
 	t.Cleanup(a.stop)
 	if inOpenSearch() {
-		a.SetElsewhere(newFollower(t, o))
+		a.SetElsewhere(newFollower(t, o, shards()))
 	}
 	return a
 }

@@ -46,9 +46,12 @@ type FollowerOptions struct {
 	Source Source
 	Writer *Writer // nil: one of its own
 	Claims Claims  // nil: there are no other processes
-	Log    *slog.Logger
-	Now    func() time.Time
-	Poll   time.Duration // how often the number of the last change is read; 0: 250 ms
+	// Documents counts the documents of a workspace, for the size of its first index; nil: it is small.
+	Documents  func(ctx context.Context, workspaceID string) (int64, error)
+	ShardBytes int64 // that a shard is to have at most; 0: 20 GB
+	Log        *slog.Logger
+	Now        func() time.Time
+	Poll       time.Duration // how often the number of the last change is read; 0: 250 ms
 	// Background runs a piece of work that no client waits for; nil: at once.
 	Background func(ctx context.Context, piece func() error) error
 }
@@ -78,6 +81,9 @@ type Follower struct {
 func NewFollower(o FollowerOptions) *Follower {
 	if o.Writer == nil {
 		o.Writer = NewWriter(index.NewLexicon())
+	}
+	if o.ShardBytes == 0 {
+		o.ShardBytes = shardBytes
 	}
 	if o.Poll == 0 {
 		o.Poll = pollEvery
@@ -369,7 +375,11 @@ func (w *worker) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := arrange(list, label)
+	size, expected, err := w.sizes(ctx, list)
+	if err != nil {
+		return err
+	}
+	a := arrange(list, label, func(g *generation) bool { return g.outgrown(size, w.o.ShardBytes) })
 	for _, g := range a.drop {
 		if err := w.o.Client.drop(ctx, g); err != nil {
 			return err
@@ -381,7 +391,9 @@ func (w *worker) look(ctx context.Context) error {
 		}
 	}
 	if a.create > 0 {
-		if a.building, err = w.o.Client.create(ctx, w.names, a.create, meta{Layout: Layout, Label: label, Owner: w.o.Owner}); err != nil {
+		if a.building, err = w.o.Client.create(ctx, w.names, a.create, meta{
+			Layout: Layout, Label: label, Owner: w.o.Owner, Shards: shardsFor(expected, w.o.ShardBytes),
+		}); err != nil {
 			return err
 		}
 	}

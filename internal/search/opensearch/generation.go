@@ -52,16 +52,17 @@ type meta struct {
 	Layout  int    `json:"layout"`
 	Label   string `json:"label"`             // how the documents are indexed
 	Owner   string `json:"owner,omitempty"`   // the installation
+	Shards  int    `json:"shards"`            // of the documents
 	Mapping string `json:"mapping,omitempty"` // a hash of the mappings after the index was created
 }
 
 func (m *meta) object() object {
-	return object{"layout": m.Layout, "label": m.Label, "owner": m.Owner, "mapping": m.Mapping}
+	return object{"layout": m.Layout, "label": m.Label, "owner": m.Owner, "shards": m.Shards, "mapping": m.Mapping}
 }
 
-// current reports whether the generation is what would be created now.
-func (g *generation) current(label string) bool {
-	return g.documents && g.words && g.finished && g.intact && g.meta.Layout == Layout && g.meta.Label == label
+// current reports whether the generation is what would be created now, with at least some number of shards.
+func (g *generation) current(label string, shards int) bool {
+	return g.meta.Shards >= shards && g.documents && g.words && g.finished && g.intact && g.meta.Layout == Layout && g.meta.Label == label
 }
 
 // described is an index as OpenSearch describes it.
@@ -147,9 +148,17 @@ type arranged struct {
 	drop     []*generation // those of no use
 }
 
-// arrange decides what to do with generations, in the order of their numbers, if documents are now indexed as label says.
-func arrange(list []*generation, label string) (a arranged) {
-	last := 0
+// arrange decides what to do with generations, in the order of their numbers, if documents are now indexed as label says. outgrown
+// reports whether the one that searches read is too large for its shards.
+func arrange(list []*generation, label string, outgrown func(*generation) bool) (a arranged) {
+	last, shards := 0, 1
+	for _, g := range list {
+		more := g.meta.Shards + 1
+		begun := slices.ContainsFunc(list, func(other *generation) bool { return other != g && other.current(label, more) })
+		if g.serving && (begun || outgrown(g)) {
+			shards = more
+		}
+	}
 	for _, g := range list {
 		last = g.number
 		switch {
@@ -158,7 +167,7 @@ func arrange(list []*generation, label string) (a arranged) {
 				a.drop = append(a.drop, a.serving)
 			}
 			a.serving = g
-		case g.current(label):
+		case g.current(label, shards):
 			if a.building != nil {
 				a.drop = append(a.drop, a.building)
 			}
@@ -168,7 +177,7 @@ func arrange(list []*generation, label string) (a arranged) {
 		}
 	}
 	switch {
-	case a.serving != nil && a.serving.current(label):
+	case a.serving != nil && a.serving.current(label, shards):
 		if a.building != nil {
 			a.drop = append(a.drop, a.building)
 		}
@@ -189,7 +198,7 @@ func (c *Client) create(ctx context.Context, n names, number int, m meta) (*gene
 		meta *meta
 	}{
 		{g.index + wordsEnd, WordsIndex(0), &g.wordsMeta},
-		{g.index, DocumentsIndex(1, 0), &g.meta},
+		{g.index, DocumentsIndex(m.Shards, 0), &g.meta},
 	} {
 		body, err := creation(index.body, index.name, index.meta)
 		if err != nil {
