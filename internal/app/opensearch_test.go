@@ -3,9 +3,11 @@ package app_test
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"keepsake/internal/app/apptest"
@@ -163,5 +165,62 @@ func TestAnotherInstallationWithOnePrefixIsRefused(t *testing.T) {
 	second.want(false, 409, "conflict", "PATCH", "/api/v1/admin/workspaces/"+second.workspace, `{"searchEngine":"opensearch"}`)
 	if got := first.found("stone"); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%v are found", got)
+	}
+}
+
+// The copy of an index on another node gets its segments, so it is behind until then. Each process asks another node.
+func TestACopyOfAnIndexHidesNothing(t *testing.T) {
+	t.Parallel()
+	nodes := enginetest.StartOpenSearchCluster(t, "cluster.indices.replication.strategy=SEGMENT",
+		"cluster.routing.allocation.disk.threshold_enabled=false")
+	next, set := atomic.Int64{}, inOpenSearch(nodes[0].URL)
+	p := startPair(t, apptest.Database(t), func(c *config.Config) {
+		set(c)
+		c.Search.OpenSearch.URL = nodes[next.Add(1)-1].URL
+	})
+	both := [2]*tenant{operator(t, p.a), operator(t, p.b)}
+	both[0].make("PUT", "/api/v1/documents/first", `{"text":"stone"}`)
+	both[0].moveSearch("opensearch", func() {})
+	prefix := p.a.Config.Search.OpenSearch.Prefix
+	ask := func(path string) string {
+		t.Helper()
+		res, err := http.Get(nodes[0].URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	await.Until(t, "each index has a copy", func() bool {
+		return strings.Count(ask("/_cat/shards/"+prefix+"*?h=prirep,state"), "r STARTED") >= 2
+	})
+	if settings := ask("/" + prefix + "*/_settings"); strings.Count(settings, `"SEGMENT"`) < 2 {
+		t.Errorf("the copies are no copies of segments: %s", settings)
+	}
+	want := []string{"first"}
+	for i := range 60 {
+		id := fmt.Sprintf("w%03d", i)
+		both[i%2].make("PUT", "/api/v1/documents/"+id, `{"text":"common stone"}`)
+		want = append(want, id)
+		if i%5 == 4 {
+			both[i%2].want(false, 204, "", "DELETE", "/api/v1/documents/"+want[1], "")
+			want = slices.Delete(want, 1, 2)
+		}
+		for n := range both {
+			if got := both[(i+1+n)%2].found("stone"); !slices.Equal(got, want) {
+				t.Errorf("round %d: process %d finds %d documents, want %d", i, (i+1+n)%2, len(got), len(want))
+			}
+		}
+	}
+	nodes[1].Kill()
+	both[0].make("PUT", "/api/v1/documents/x", `{"text":"common stone"}`)
+	want = append(want, "x")
+	await.Until(t, "a search is answered with one node", func() bool { return both[0].status(false, "/api/v1/search?q=stone") == "200" })
+	if got := both[0].found("stone"); !slices.Equal(got, want) {
+		t.Errorf("with one node: %d documents are found, want %d", len(got), len(want))
 	}
 }

@@ -14,6 +14,9 @@ import (
 
 var errBehind = problem.NotAvailable("The search index is not ready yet; try again in a moment.", time.Second)
 
+// errMoved ends a search that waited for an index while the workspace's searches began to read another one elsewhere.
+var errMoved = errors.New("the index of the workspace is elsewhere")
+
 // read calls fn with a view of the workspace's index that contains every change committed before the call, and the settings of its
 // collections.
 func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.Snapshot, *settings) error) error {
@@ -46,6 +49,9 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		if err := x.awaitBuilt(ctx, waiting, f); err != nil {
 			return err
 		}
+		if f.position.Load() < f.target.Load() && x.elsewhere(workspaceID) {
+			return errMoved
+		}
 	}
 	if x.o.Shared && f.position.Load() > f.target.Load() { // what the index holds was lost
 		x.turns.add(f)
@@ -70,14 +76,14 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 // unsure reports whether f can have changes that only the store knows. In shared mode, searches ask the store themselves.
 func (f *folder) unsure(shared bool) bool { return !shared && f.answered.Load() < f.asked.Load() }
 
-// await waits until the index holds every change that was committed when it was called.
+// await waits until the index holds every change that was committed when it was called, or is no longer kept.
 func (x *Indexer) await(ctx context.Context, f *folder) error {
 	asked := f.asked.Load()
 	if err := f.waitFor(ctx, func() bool { return x.o.Shared || f.answered.Load() >= asked }); err != nil {
 		return err
 	}
 	target := f.target.Load()
-	return f.waitFor(ctx, func() bool { return f.position.Load() >= target })
+	return f.waitFor(ctx, func() bool { return f.position.Load() >= target || x.elsewhere(f.workspaceID) })
 }
 
 // have returns the folder of a workspace that is known to have had documents, or nil.

@@ -73,9 +73,13 @@ func (s *Service) read(ctx context.Context, workspaceID string, do func(Reader, 
 			return s.readElsewhere(ctx, workspaceID, do)
 		}
 	}
-	return s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, tuned *settings) error {
+	err := s.indexer.read(ctx, workspaceID, func(snapshot *index.Snapshot, tuned *settings) error {
 		return do(&local{snapshot}, tuned)
 	})
+	if errors.Is(err, errMoved) {
+		return s.readElsewhere(ctx, workspaceID, do)
+	}
+	return err
 }
 
 func (s *Service) readElsewhere(ctx context.Context, workspaceID string, do func(Reader, *settings) error) error {

@@ -3,10 +3,10 @@ package search
 // leave drops f's index, because searches of its workspace read another one elsewhere. While it is in use, it stays until the next turn.
 func (x *Indexer) leave(f *folder) error {
 	f.handed.clear()
+	f.announce() // searches that wait for it
 	if f.holds.Load() {
 		return x.drop(f)
 	}
-	f.announce()
 	return nil
 }
 

@@ -234,29 +234,36 @@ func (w *worker) run(ctx context.Context) {
 		}
 		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
 		w.forget() // another process can have changed everything meanwhile
-		w.hold(ctx)
+		yields := w.hold(ctx)
 		if w.o.Claims != nil {
 			w.o.Claims.Release(w.claim, true)
+		}
+		if yields { // for so long that another process gets the claim
+			w.wait(ctx, max(w.pause(), claimRetry+claimRetry/2), false)
 		}
 	}
 }
 
-// hold follows the workspace for as long as one claim.
-func (w *worker) hold(ctx context.Context) {
+// hold follows the workspace for as long as one claim. yields means that it has failed for some time: perhaps another process succeeds,
+// such as one that reaches the cluster.
+func (w *worker) hold(ctx context.Context) (yields bool) {
 	until := w.o.Now().Add(claimFor)
 	for ctx.Err() == nil && (w.o.Claims == nil || w.o.Now().Before(until)) {
 		more, err := w.step(ctx)
 		if ctx.Err() != nil {
-			return
+			return false
 		}
 		w.record(err)
 		switch {
+		case err != nil && w.o.Claims != nil && w.o.Now().Sub(w.report.get().Since) >= claimRetry:
+			return true
 		case err != nil:
 			w.wait(ctx, w.pause(), false)
 		case !more:
 			w.wait(ctx, w.o.Poll, true)
 		}
 	}
+	return false
 }
 
 // record records the result of a step. A state is logged when it begins and ends.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,24 @@ func startOpenSearch(t testing.TB, node *OpenSearchNode, settings []string) *Ope
 
 // PID is the number of the node's process.
 func (n *OpenSearchNode) PID() int { return n.pid }
+
+// StartOpenSearchCluster starts two nodes that are one cluster. Only the first one can be its manager, so the cluster ends with it.
+func StartOpenSearchCluster(t testing.TB, settings ...string) (nodes [2]*OpenSearchNode) {
+	t.Helper()
+	testtier.Long(t, "starts OpenSearch")
+	seed := FreeAddress(t)
+	_, port, err := net.SplitHostPort(seed)
+	check(t, err)
+	own := [2][]string{
+		{"transport.port=" + port, "cluster.initial_cluster_manager_nodes=node0"},
+		{"node.roles=data"},
+	}
+	for i := range nodes {
+		nodes[i] = StartOpenSearch(t, slices.Concat(settings, own[i],
+			[]string{"discovery.type=zen", "discovery.seed_hosts=" + seed, fmt.Sprint("node.name=node", i)})...)
+	}
+	return nodes
+}
 
 // Kill ends the node at once.
 func (n *OpenSearchNode) Kill() { n.kill() }
