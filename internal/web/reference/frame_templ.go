@@ -279,7 +279,7 @@ type navLinks struct {
 // The guides for people who use the API, and for those who run an instance. Every guide is in one of them.
 var (
 	guidesToUse = []string{"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics", "roles", "tenants", "forward-auth", "versioning"}
-	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "security", "privacy", "metrics", "http", "glossary"}
+	guidesToRun = []string{"recipes", "kubernetes", "settings", "backups", "instances", "scaling", "security", "privacy", "metrics", "http", "glossary"}
 )
 
 func (v *visit) guideLinks(names []string) []navLink {

@@ -28,7 +28,7 @@ type guide struct {
 var guideOrder = []string{
 	"concepts", "tutorial", "api", "import", "console", "search", "memory", "agents", "browser", "clients", "client", "webhooks", "analytics",
 	"roles", "tenants", "forward-auth", "versioning",
-	"recipes", "kubernetes", "settings", "backups", "instances", "security", "privacy", "metrics", "http", "glossary", "changelog",
+	"recipes", "kubernetes", "settings", "backups", "instances", "scaling", "security", "privacy", "metrics", "http", "glossary", "changelog",
 }
 
 // readGuides reads the texts.
