@@ -100,7 +100,7 @@ func (c *corpus) each(do func(i int, title, text string) error) error {
 func vocabularyOf(n int) []string {
 	words := make([]string, 0, n)
 	for i := uint64(0); len(words) < n; i++ {
-		if word := nthWord(i); *manyLanguages || text.VotesOf(word, word) == 0 {
+		if word := nthWord(i); *manyLanguages || text.VotesOf(word, word).For == 0 {
 			words = append(words, word)
 		}
 	}

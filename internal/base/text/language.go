@@ -127,37 +127,47 @@ var voters = func() map[string]LanguageSet {
 	return m
 }()
 
-// VotesOf returns the languages for which a folded word in a document votes: those that it is a stop word of, and English if it
-// is a frequent English word. marked is Token.Marked.
-func VotesOf(word, marked string) LanguageSet { return voters[word].spelled(marked) }
+// Vote is what a folded word says of the language of its text.
+type Vote struct {
+	For     LanguageSet // also Plain, if the word has any marks or is of another script than Latin
+	Against LanguageSet // do not write its letters
+}
 
-// StopwordVotes returns the languages for which a folded word in a short text votes: those that it is a stop word of. marked is
+// VotesOf returns the vote of a folded word in a document: for those languages that it is a stop word of, and for English if it is a
+// frequent English word. marked is Token.Marked.
+func VotesOf(word, marked string) Vote { return voters[word].spelled(marked) }
+
+// StopwordVotes returns the vote of a folded word in a short text: for those languages that it is a stop word of. marked is
 // Token.Marked.
-func StopwordVotes(word, marked string) LanguageSet { return languagesOf[word].spelled(marked) }
+func StopwordVotes(word, marked string) Vote { return languagesOf[word].spelled(marked) }
 
-// spelled returns the languages of a set that a word with these marks can be of, and Plain if it has any marks or is of another
-// script. It is Vietnamese alone if it has letters that only Vietnamese has, and not English if it has any marks.
-func (s LanguageSet) spelled(marked string) LanguageSet {
+// spelled returns the vote of a stop word of some languages with these marks. It is for Vietnamese alone if it has letters that only
+// Vietnamese has, and not for English if it has any marks.
+func (s LanguageSet) spelled(marked string) Vote {
 	switch {
 	case isASCII(marked):
-		return s
+		return Vote{For: s}
 	case isVietnamese(marked):
-		return 1<<Vietnamese | 1<<Plain
+		return Vote{For: 1<<Vietnamese | 1<<Plain, Against: strangers(marked)}
 	}
-	return s&^(1<<English) | 1<<Plain
+	return Vote{For: s&^(1<<English) | 1<<Plain, Against: strangers(marked)}
 }
 
 // Votes counts the words of a text that vote for its language.
 type Votes struct {
 	words     int // all
 	languages [Languages]int
+	against   [stemmed]int
 }
 
-// Add counts a word that votes for some languages, or for none.
-func (v *Votes) Add(s LanguageSet) {
+// Add counts a word.
+func (v *Votes) Add(vote Vote) {
 	v.words++
-	for ; s != 0; s &= s - 1 {
+	for s := vote.For; s != 0; s &= s - 1 {
 		v.languages[bits.TrailingZeros32(uint32(s))]++
+	}
+	for s := vote.Against; s != 0; s &= s - 1 {
+		v.against[bits.TrailingZeros32(uint32(s))]++
 	}
 }
 
@@ -173,18 +183,21 @@ func (v *Votes) Of(l Language) int {
 // stop words, and a list of them is short.
 const (
 	leastShare      = 0.15
+	leastWritten    = 0.04 // if the letters are those of the language
 	leastVietnamese = 0.15
 	leastMarked     = 0.1 // English has fewer words with marks
 	mostWords       = 40
 	fewWords        = 12 // a text of fewer words is short
+	mostAgainst     = 5  // of so many words with marks, one with other letters can be a name
 )
 
 // Language returns the language of a text by its own words alone.
 //
 // It is Vietnamese if enough words have letters that only Vietnamese has. Otherwise it is the language with the most votes, if that
 // has at least two, and more than English. If too few of the words vote for it, no stemmer is better than a wrong one, and the
-// language is Plain. A text in which nothing votes for another language is English, such as a list of things, unless it is long and
-// many words have marks.
+// language is Plain. Fewer are enough if the text has words with marks, nearly all of them with letters of the language: languages with
+// many endings have few stop words. If too many have other letters, the language is Plain, too. A text in which nothing votes for
+// another language is English, such as a list of things, unless it is long and many words have marks.
 func (v *Votes) Language() Language {
 	words := float64(min(v.words, mostWords))
 	enough := func(l Language, share float64) bool { return float64(v.languages[l]) >= share*words }
@@ -193,10 +206,14 @@ func (v *Votes) Language() Language {
 	}
 	best := v.Most()
 	switch {
-	case enough(best, leastShare):
+	case best == English && enough(best, leastShare):
 		return best
 	case best == English && (v.words < fewWords || !enough(Plain, leastMarked)):
 		return English
+	case best == English, v.against[best] > 1 && v.against[best]*mostAgainst > max(v.languages[Plain], 2*v.languages[best]):
+		return Plain
+	case enough(best, leastShare), enough(best, leastWritten) && enough(Plain, leastMarked):
+		return best
 	}
 	return Plain
 }

@@ -150,6 +150,25 @@ func TestVietnameseIsKnownByItsLetters(t *testing.T) {
 	}
 }
 
+// Languages with many endings have few stop words, but their letters tell them from others.
+func TestFewStopWordsAreEnoughWithTheirLetters(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	for s, want := range map[string]Language{
+		"Pyörän etuvalo ja takavalo ladataan samalla johdolla. Lataus kestää kolme tuntia, ja kun akku on täynnä, sillä ajetaan viikko.":                   Finnish,
+		"Bisikletin ön ve arka lambaları aynı kabloyla şarj edilir, dolum üç saat sürer ve dolu pil bir hafta yeter.":                                      Turkish,
+		"Чтобы очистить фильтр, выключите насос, откройте верхнюю крышку, промойте губку тёплой водой, затем соберите корпус и проверьте его перед пуском": Russian,
+		"Щоб очистити фільтр, вимкніть насос, відкрийте верхню кришку, промийте губку теплою водою, потім зберіть корпус і перевірте його":                 Plain,
+		"نظف المرشح كل شهر بماء فاتر، ثم أعد تركيب الغطاء قبل تشغيل المضخة من جديد":                                                                        Arabic,
+		"El gat dorm al sofà, però la gossa és a l'habitació perquè a fora plou i hi fa fred; això no els agrada.":                                         Plain,
+		"Depuis São Paulo, le vol de la compagnie LOT dure douze heures, et celui pour Łódź part le soir avec une escale de deux heures.":                  French,
+	} {
+		if got := a.LanguageOf("", s); got != want {
+			t.Errorf("%q has the language %d, want %d", s, got, want)
+		}
+	}
+}
+
 // No stemmer is better than a wrong one.
 func TestLanguagesWithoutAStemmerGetNone(t *testing.T) {
 	t.Parallel()

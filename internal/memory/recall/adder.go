@@ -27,7 +27,7 @@ type Adder struct {
 type spelling struct {
 	token    text.Token // without a place
 	known    *knowledge
-	votes    text.LanguageSet
+	votes    text.Vote
 	vector   vectors.Word
 	unspaced bool  // of a script that writes without spaces
 	pair     term  // of an unspaced word, with the next one; in Vietnamese, the word without marks; empty for none

@@ -111,7 +111,7 @@ func languageOf(words []Word, languages text.LanguageSet) text.Language {
 	}
 	var votes text.Votes
 	for i := range words {
-		votes.Add(text.StopwordIn(words[i].Word) & languages)
+		votes.Add(text.Vote{For: text.StopwordIn(words[i].Word) & languages})
 	}
 	return votes.Most()
 }

@@ -45,8 +45,8 @@ type lexiconTerm struct {
 	number uint32 // in that batch
 
 	// Of a word, or of a word with its marks:
-	votes    text.LanguageSet // languages for which it votes
-	document uint32           // the last document for whose language it voted
+	votes    text.Vote // for its language
+	document uint32    // the last document for whose language it voted
 
 	// Of a word:
 	code      bool   // it has digits
