@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"keepsake/internal/app/config"
@@ -28,7 +29,8 @@ type remoteSearch struct {
 	now      func() time.Time
 	patience time.Duration // of a probe
 
-	tried triedProbe
+	tried   triedProbe
+	reached atomic.Pointer[error] // what came of the last attempt; nil: none has ended
 }
 
 // triedProbe keeps the result of a probe, which creates an index, for a while.
@@ -192,11 +194,35 @@ func (r *remoteSearch) run(ctx context.Context) error {
 	var following sync.WaitGroup
 	defer following.Wait()
 	following.Go(func() { _ = r.follower.Run(ctx) }) // it returns no error
+	following.Go(func() { r.watch(ctx) })
 	return r.mover.Run(ctx)
 }
 
-// err returns why searches or writes of a workspace do not reach the cluster now.
+// reachEvery is how often a process tries to reach the cluster, also if no workspace is there: then a move would fail, and this process
+// can be cut off while another one follows.
+const reachEvery = 5 * time.Second
+
+// watch tries to reach the cluster until ctx ends.
+func (r *remoteSearch) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		short, cancel := context.WithTimeout(ctx, reachEvery)
+		err := r.follower.Reach(short)
+		cancel()
+		if ctx.Err() == nil {
+			r.reached.Store(&err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(reachEvery):
+		}
+	}
+}
+
+// err returns why this process does not reach the cluster now, or why searches or writes of a workspace do not.
 func (r *remoteSearch) err(context.Context) error {
+	if reached := r.reached.Load(); reached != nil && *reached != nil {
+		return fmt.Errorf("OpenSearch cannot be used: %w", *reached)
+	}
 	for id, p := range r.follower.Progress() {
 		if p.Here && p.State != opensearch.Healthy {
 			return fmt.Errorf("the search index of workspace %s in OpenSearch is %s", id, p.State)

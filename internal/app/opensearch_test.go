@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,9 @@ import (
 	"keepsake/internal/testing/await"
 	"keepsake/internal/testing/enginetest"
 )
+
+// openSearchDegraded is what readiness says while the cluster cannot be used.
+var openSearchDegraded = regexp.MustCompile(`"opensearch":\{[^}]*"status":"degraded"`)
 
 // inOpenSearch sets a cluster, with a prefix that no other test has, also of those that have used the same node.
 func inOpenSearch(url string) func(*config.Config) {
@@ -90,6 +94,13 @@ func TestAMoveWithoutAClusterIsRefused(t *testing.T) {
 	away := apptest.Start(t, apptest.With(inOpenSearch("http://127.0.0.1:1")))
 	n = operator(t, away)
 	n.want(false, 503, "unavailable", "PATCH", "/api/v1/admin/workspaces/"+n.workspace, `{"searchEngine":"opensearch"}`)
+	await.Until(t, "readiness says that OpenSearch is away", func() bool {
+		text := ready(t, away)
+		if !strings.HasPrefix(text, "200") {
+			t.Errorf("readiness is %s", text)
+		}
+		return openSearchDegraded.MatchString(text)
+	})
 }
 
 // Two processes search what either has written, wherever the index is.
@@ -161,7 +172,9 @@ func TestAnotherInstallationWithOnePrefixIsRefused(t *testing.T) {
 	first := operator(t, apptest.Start(t, apptest.With(cluster)))
 	first.make("PUT", "/api/v1/documents/a", `{"text":"stone"}`)
 	first.moveSearch("opensearch", func() {})
-	second := operator(t, apptest.Start(t, apptest.With(cluster)))
+	again := apptest.Start(t, apptest.With(cluster))
+	second := operator(t, again)
+	await.Until(t, "readiness of the second one says so", func() bool { return openSearchDegraded.MatchString(ready(t, again)) })
 	second.want(false, 409, "conflict", "PATCH", "/api/v1/admin/workspaces/"+second.workspace, `{"searchEngine":"opensearch"}`)
 	if got := first.found("stone"); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%v are found", got)

@@ -158,6 +158,14 @@ func (f *Follower) Notify(workspaceID string) {
 // Take makes the prefix this installation's if it is nobody's. It returns an error if it is another's.
 func (f *Follower) Take(ctx context.Context) error { return f.owner.Take(ctx) }
 
+// Reach returns why the cluster cannot be used now, if so: it is away, of another version, or the prefix is another installation's.
+func (f *Follower) Reach(ctx context.Context) error {
+	if err := f.o.Client.checkVersion(ctx); err != nil {
+		return err
+	}
+	return f.owner.Check(ctx)
+}
+
 // Progress is how far the index of a workspace is.
 type Progress struct {
 	State    State

@@ -218,8 +218,10 @@ func leftOver(owners map[string]string, prefix, owner string, all []Placed) (nam
 // Percent returns how far the move of a workspace is, and whether this process knows it.
 func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
 	if w.Wanted == OpenSearch {
-		p := m.o.Follower.Progress()[w.ID]
-		return percentOf(max(p.Position, p.Filling), p.Last), p.Here
+		if p := m.o.Follower.Progress()[w.ID]; p.Here {
+			return percentOf(max(p.Position, p.Filling), p.Last), true
+		}
+		return m.percentElsewhere(ctx, w.ID)
 	}
 	state, err := m.o.Source.State(ctx, w.ID)
 	if err != nil {
@@ -227,6 +229,30 @@ func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
 	}
 	position, _ := m.o.Local.Reached(w.ID, state.Change)
 	return percentOf(position, state.Change), true
+}
+
+// percentPatience is how long a request waits for the progress of a move that another process does.
+const percentPatience = time.Second
+
+// percentElsewhere asks the cluster how far an index is that another process fills.
+func (m *Mover) percentElsewhere(ctx context.Context, workspaceID string) (percent int, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, percentPatience)
+	defer cancel()
+	list, err := m.o.Client.generations(ctx, namesOf(m.o.Prefix, workspaceID), m.o.Follower.o.Owner)
+	if err != nil {
+		return 0, false
+	}
+	state, err := m.o.Source.State(ctx, workspaceID)
+	if err != nil {
+		return 0, false
+	}
+	for _, g := range slices.Backward(list) {
+		if g.finished {
+			has, _, err := m.o.Client.position(ctx, g.index+writeEnd)
+			return percentOf(has.Change, state.Change), err == nil
+		}
+	}
+	return 0, true // it is created soon
 }
 
 func percentOf(position, last int64) int {

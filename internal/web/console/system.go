@@ -104,6 +104,7 @@ var partTexts = map[string]struct{ About, Remedy string }{
 	"redis":       {"Redis, which shares limits", "Each process admits its share of every limit until Redis responds."},
 	"joined":      {"membership in the instance", "This process was just started, or cannot reach the database."},
 	"embeddings":  {"the embeddings endpoint", "Recall works by words until the endpoint answers again."},
+	"opensearch":  {"search indexes in OpenSearch", "Searches of the workspaces whose index is there get 503 until it can be used again. keepsake doctor says what is the matter."},
 	"checkpoints": {"checkpoints of the audit log", "The end of the audit log is not signed now. Check the space in the data folder."},
 }
 
