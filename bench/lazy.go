@@ -81,6 +81,10 @@ func measureLazy(_ contest, dir string, builds []string) (err error) {
 		p.Stop() // flushes
 	}
 	whole, _ := l.indexes("all")
+	if whole == 0 {
+		fmt.Printf("\nindexes of %d documents are too small to be on disk: use a larger -lazy\n", lazyDocuments/lazyWorkspaces)
+		return nil
+	}
 	fmt.Printf("\nindexes on disk of %d workspaces, behind nginx with affinity: %d KB on an instance that serves all\n", lazyShared, whole>>10)
 	for i := range members {
 		bytes, count := l.indexes(fmt.Sprint("member", i))

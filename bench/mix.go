@@ -118,7 +118,7 @@ func (m *mix) found(kind int, l *ledger, id string) {
 
 // settled waits until all that was written can be found, and returns how long that took.
 func (s *scale) settled() (time.Duration, error) {
-	took, err := s.big.untilFound(5 * time.Minute)
+	took, err := s.big.untilFound(15 * time.Minute)
 	if err != nil {
 		return took, fmt.Errorf("wait until searches find everything: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -50,12 +51,15 @@ func measureScale(c contest, dir string, builds []string) (err error) {
 		fmt.Printf("\nthree instances behind nginx, PostgreSQL, Redis and one node of OpenSearch (heap %s) on %d cores; load %s\n",
 			nodeHeap, runtime.NumCPU(), load())
 		s.must(s.fill())
-		s.must(s.alone())
-		s.must(s.plain())
+		// The rest is worth measuring also if a part fails.
+		err = errors.Join(s.alone(), s.plain())
 		for _, f := range s.faults() {
-			s.must(s.beside(f))
+			if failed := s.beside(f); failed != nil {
+				fmt.Printf("%32s  %v\n", "failed:", failed)
+				err = errors.Join(err, failed)
+			}
 		}
-		return s.auditAll()
+		return errors.Join(err, s.auditAll())
 	}()
 	if err != nil {
 		enginetest.Stop()
@@ -181,9 +185,7 @@ func (s *scale) alone() error {
 	half := len(s.big.queries) / 2
 	warm.queries, rest.queries = s.big.queries[:half], s.big.queries[half:]
 	for n := range half {
-		if err := search(&warm)(n); err != nil {
-			return err
-		}
+		_ = search(&warm)(n) // if this fails, so do those that are measured
 	}
 	for _, o := range []struct {
 		name  string
@@ -197,9 +199,7 @@ func (s *scale) alone() error {
 		{"write a document there", 100, put(big)},
 		{"write a document elsewhere", 100, put(small)},
 	} {
-		if err := s.measure(o.name, o.count, o.do); err != nil {
-			return err
-		}
+		s.measure(o.name, o.count, o.do)
 	}
 	const restSeconds = 10
 	before := s.spent()
@@ -220,19 +220,23 @@ func wanted(status int, answer []byte, err error) error {
 	return nil
 }
 
-// measure prints the times and costs of requests.
-func (s *scale) measure(name string, count int, do func(n int) error) error {
+// measure prints the times and costs of requests. Those that fail have a cost, but no time.
+func (s *scale) measure(name string, count int, do func(n int) error) {
 	var took []time.Duration
+	var failed error
 	before := s.spent()
 	for n := range count {
 		began := time.Now()
 		if err := do(n); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			failed = err
+			continue
 		}
 		took = append(took, time.Since(began))
 	}
 	fmt.Printf("%32s  %6d %28s %s\n", name, count, spread(took), s.spent().each(before, count))
-	return nil
+	if failed != nil {
+		fmt.Printf("%32s  %d of them: %.200v\n", "failed:", count-len(took), failed)
+	}
 }
 
 // writtenUntilFound measures how long after a write a search has found it.
