@@ -131,6 +131,15 @@ func operatorOf(s *server) *owner {
 	return &owner{s, s.Key, s.Must(http.StatusOK, "GET", "/api/v1/admin/workspaces", nil)["items"].([]any)[0].(map[string]any)["id"].(string)}
 }
 
+// another creates a workspace.
+func (o *owner) another(name string) *owner {
+	o.t.Helper()
+	id := o.Must(http.StatusCreated, "POST", "/api/v1/admin/workspaces", map[string]any{"name": name, "tier": "unlimited"})["id"].(string)
+	key := o.Must(http.StatusCreated, "POST", "/api/v1/developer/api-keys",
+		map[string]any{"name": "all", "scopes": []string{"read", "write"}, "workspaceId": id})["key"].(string)
+	return &owner{o.server, key, id}
+}
+
 // at is the workspace at another process.
 func (o *owner) at(s *server) *owner { return &owner{s, o.key, o.workspace} }
 
