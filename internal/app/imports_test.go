@@ -158,7 +158,7 @@ var forbidden = []rule{
 		reason: "it starts servers for tests",
 	},
 	{
-		what: "keepsake/internal/search/index", in: []string{"./"}, except: []string{"internal/search", "internal/search/opensearch"},
+		what: "keepsake/internal/search/index", in: []string{"./"}, except: []string{"internal/search", "internal/search/opensearch", "bench/"},
 		reason: "the index is a detail of search",
 	},
 	{

@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: ee913268ce30eddcde574d4c2064b40e7193f3acee2d813ed6cf33d02e1b8f62
+// SHA-256 of openapi/v1.json: fb480a65e28aee4fca2a4cf65c063fc9c5559caa56c969917be96bb42082a5bb
 
 export interface paths {
     "/.well-known/jwks.json": {
@@ -4704,7 +4704,7 @@ export interface components {
             from: string;
             /**
              * Format: int64
-             * @description How much of the new index is built, in percent; null: another process builds it, or the cluster does not answer.
+             * @description How much of the new index is built, in percent; null: the cluster does not answer.
              * @example 41
              */
             percent: number | null;

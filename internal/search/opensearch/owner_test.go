@@ -63,7 +63,7 @@ func TestASecondInstallationWithOnePrefixRefuses(t *testing.T) {
 	if err != nil || f.Owner != "this" || f.Indexes != 2 || len(f.Foreign) > 0 {
 		t.Errorf("the facts are %+v, %v", f, err)
 	}
-	// Somebody deletes the index that says whose the prefix is, while the indexes are still the first one's.
+	// An operator deletes the index that says whose the prefix is, while the indexes are still the first one's.
 	stop()
 	s.do(http.MethodDelete, "/"+s.prefix+"owner", "")
 	if err := opensearch.NewOwner(s.client, s.prefix, "that").Take(t.Context()); err != nil {

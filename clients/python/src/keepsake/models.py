@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: ee913268ce30eddcde574d4c2064b40e7193f3acee2d813ed6cf33d02e1b8f62
+# SHA-256 of openapi/v1.json: fb480a65e28aee4fca2a4cf65c063fc9c5559caa56c969917be96bb42082a5bb
 
 """The types of requests and answers."""
 
@@ -1419,7 +1419,7 @@ class SearchMove(Answer):  # SearchMove
     from_: str
     """The engine that answers searches now: local or opensearch."""
     percent: int | None
-    """How much of the new index is built, in percent; None: another process builds it, or the cluster does not answer."""
+    """How much of the new index is built, in percent; None: the cluster does not answer."""
 
 
 class SearchPassage(Answer):  # SearchPassage

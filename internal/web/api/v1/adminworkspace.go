@@ -125,7 +125,7 @@ type workspaceRecord struct {
 // SearchMove is the move of a search index. The old one answers until the new one is complete.
 type SearchMove struct {
 	From    string `json:"from" doc:"The engine that answers searches now: local or opensearch."`
-	Percent *int   `json:"percent" doc:"How much of the new index is built, in percent; null: another process builds it, or the cluster does not answer." example:"41"`
+	Percent *int   `json:"percent" doc:"How much of the new index is built, in percent; null: the cluster does not answer." example:"41"`
 }
 
 func (in *listWorkspaces) list(
