@@ -45,7 +45,7 @@ func (o *Owner) Check(ctx context.Context) error {
 	return o.compare(id)
 }
 
-// Take makes the prefix this installation's if it is nobody's, and returns Foreign if it is another's.
+// Take makes the prefix this installation's if it is no installation's, and returns Foreign if it is another's.
 func (o *Owner) Take(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
