@@ -155,7 +155,7 @@ func (f *Follower) Notify(workspaceID string) {
 	}
 }
 
-// Take makes the prefix this installation's if it is no process's. It returns an error if it is another's.
+// Take makes the prefix this installation's if it is no installation's. It returns an error if it is another's.
 func (f *Follower) Take(ctx context.Context) error { return f.owner.Take(ctx) }
 
 // Reach returns why the cluster cannot be used now, if so: it is away, of another version, or the prefix is another installation's.
