@@ -60,6 +60,7 @@ const (
 	pollEvery  = 250 * time.Millisecond
 	claimFor   = 10 * time.Second // after which a claim is taken again, because it can have been lost
 	claimRetry = 2 * time.Second  // between two attempts to get a claim that another process has
+	patience   = 20 * time.Second // with a process that has a claim and stores nothing
 	checkEvery = time.Minute      // how often the indexes of a workspace are compared with what they should be
 	firstPause = 250 * time.Millisecond
 	longPause  = 10 * time.Second
@@ -206,6 +207,7 @@ type worker struct {
 	serving, building *filled
 	check             time.Time // when to look at the indexes again
 	expunge           expunging
+	idle              idle
 }
 
 func newWorker(o FollowerOptions, owner *Owner, workspaceID string) *worker {
@@ -235,7 +237,8 @@ func (w *worker) stop() {
 // run follows the workspace until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		if w.o.Claims != nil && !w.o.Claims.Take(ctx, w.claim) {
+		claimed := w.o.Claims == nil || w.o.Claims.Take(ctx, w.claim)
+		if !claimed && !w.abandoned(ctx) {
 			w.report.set(func(p *Progress) { p.Here = false }, w.o.Now())
 			w.wait(ctx, claimRetry, false)
 			continue
@@ -243,7 +246,7 @@ func (w *worker) run(ctx context.Context) {
 		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
 		w.forget() // another process can have changed everything meanwhile
 		yields := w.hold(ctx)
-		if w.o.Claims != nil {
+		if claimed && w.o.Claims != nil {
 			w.o.Claims.Release(w.claim, true)
 		}
 		if yields { // for so long that another process gets the claim

@@ -238,7 +238,7 @@ const percentPatience = time.Second
 func (m *Mover) percentElsewhere(ctx context.Context, workspaceID string) (percent int, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, percentPatience)
 	defer cancel()
-	list, err := m.o.Client.generations(ctx, namesOf(m.o.Prefix, workspaceID), m.o.Follower.o.Owner)
+	has, err := newestHas(ctx, m.o.Client, namesOf(m.o.Prefix, workspaceID), m.o.Follower.o.Owner)
 	if err != nil {
 		return 0, false
 	}
@@ -246,13 +246,7 @@ func (m *Mover) percentElsewhere(ctx context.Context, workspaceID string) (perce
 	if err != nil {
 		return 0, false
 	}
-	for _, g := range slices.Backward(list) {
-		if g.finished {
-			has, _, err := m.o.Client.position(ctx, g.index+writeEnd)
-			return percentOf(has.Change, state.Change), err == nil
-		}
-	}
-	return 0, true // it is created soon
+	return percentOf(has.Change, state.Change), true
 }
 
 func percentOf(position, last int64) int {

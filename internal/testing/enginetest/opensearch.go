@@ -43,8 +43,8 @@ var openSearch = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a folder for OpenSearch: %w", err)
 	}
-	node := &OpenSearchNode{Dir: home}
-	if err := node.start("cluster.routing.allocation.disk.threshold_enabled=false"); err != nil {
+	node := &OpenSearchNode{Dir: home, settings: []string{"cluster.routing.allocation.disk.threshold_enabled=false"}}
+	if err := node.start(); err != nil {
 		remove()
 		return "", err
 	}
@@ -60,6 +60,7 @@ type OpenSearchNode struct {
 	URL string
 	Dir string // contains its files
 
+	settings   []string
 	java       []string // options of the Java machine; nil: those of a small node that starts fast
 	pid        int
 	kill, stop func()
@@ -68,24 +69,24 @@ type OpenSearchNode struct {
 // StartOpenSearch starts a node for one test.
 func StartOpenSearch(t testing.TB, settings ...string) *OpenSearchNode {
 	t.Helper()
-	return startOpenSearch(t, &OpenSearchNode{}, settings)
+	return startOpenSearch(t, &OpenSearchNode{settings: settings})
 }
 
 // StartLargeOpenSearch starts a node like one in production, for a measurement: with a heap such as 2g, the garbage collector that it
 // has there, and a compiler that optimizes.
 func StartLargeOpenSearch(t testing.TB, heap string, settings ...string) *OpenSearchNode {
 	t.Helper()
-	return startOpenSearch(t, &OpenSearchNode{java: []string{"-Xms" + heap, "-Xmx" + heap, "-XX:+UseG1GC"}}, settings)
+	return startOpenSearch(t, &OpenSearchNode{settings: settings, java: []string{"-Xms" + heap, "-Xmx" + heap, "-XX:+UseG1GC"}})
 }
 
-func startOpenSearch(t testing.TB, node *OpenSearchNode, settings []string) *OpenSearchNode {
+func startOpenSearch(t testing.TB, node *OpenSearchNode) *OpenSearchNode {
 	t.Helper()
 	testtier.Long(t, "starts OpenSearch")
 	home, remove, err := tempDir()
 	check(t, err)
 	t.Cleanup(remove)
 	node.Dir = home
-	check(t, node.start(settings...))
+	check(t, node.start())
 	t.Cleanup(func() { node.stop() })
 	return node
 }
@@ -120,14 +121,13 @@ func (n *OpenSearchNode) Pause(t testing.TB) { check(t, kill(n.pid, pauseSignal)
 // Resume continues a paused node.
 func (n *OpenSearchNode) Resume(t testing.TB) { check(t, kill(n.pid, resumeSignal)) }
 
-// Start starts the node again after Kill, with the same files and URL.
-func (n *OpenSearchNode) Start(t testing.TB, settings ...string) {
+// Start starts the node again after Kill, with the same files, settings and URL.
+func (n *OpenSearchNode) Start(t testing.TB) {
 	t.Helper()
-	port := n.URL[strings.LastIndexByte(n.URL, ':')+1:]
-	check(t, n.start(append(settings, "http.port="+port)...))
+	check(t, n.start("http.port="+n.URL[strings.LastIndexByte(n.URL, ':')+1:]))
 }
 
-func (n *OpenSearchNode) start(settings ...string) error {
+func (n *OpenSearchNode) start(more ...string) error {
 	if runtime.GOOS == "windows" {
 		return installOpenSearch
 	}
@@ -147,7 +147,7 @@ func (n *OpenSearchNode) start(settings ...string) error {
 		"-cp", filepath.Join(folder, "lib", "*"),
 		filepath.Join(folder, "OpenSearchNode.java"), n.Dir, "cluster.max_shards_per_node=20000",
 		"indices.breaker.total.use_real_memory=false", // it takes garbage for memory that is used
-	}, settings)...)
+	}, n.settings, more)...)
 	var log output
 	ready := log.wait(func(line string) bool {
 		port, ok := strings.CutPrefix(line, "http ")

@@ -207,10 +207,17 @@ func (o *owner) finds(when string, want ...string) {
 	})
 }
 
-// move begins a move.
+// move begins a move. OpenSearch that has just started can take long for its first answers.
 func (o *owner) move(engine string) {
 	o.t.Helper()
-	o.Must(http.StatusOK, "PATCH", "/api/v1/admin/workspaces/"+o.workspace, map[string]any{"searchEngine": engine})
+	await.Until(o.t, "the move begins", func() bool {
+		status, answer, err := o.Send(o.t.Context(), o.Key, "PATCH", "/api/v1/admin/workspaces/"+o.workspace, "application/merge-patch+json",
+			[]byte(`{"searchEngine":"`+engine+`"}`))
+		if err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable { // a busy node can be late
+			o.t.Fatalf("move: %d %s %v", status, answer, err)
+		}
+		return status == http.StatusOK
+	})
 }
 
 // percent is how far a move is. It ends with -1.
