@@ -58,7 +58,8 @@ type FollowerOptions struct {
 
 const (
 	pollEvery  = 250 * time.Millisecond
-	claimFor   = 10 * time.Second // after which a claim is taken again, because it can have been lost
+	claimFor   = time.Minute      // after which a claim is taken again, because it can have been lost
+	insteadFor = 10 * time.Second // after which a process without the claim looks again whether another one stores changes
 	claimRetry = 2 * time.Second  // between two attempts to get a claim that another process has
 	patience   = 20 * time.Second // with a process that has a claim and stores nothing
 	checkEvery = time.Minute      // how often the indexes of a workspace are compared with what they should be
@@ -245,7 +246,11 @@ func (w *worker) run(ctx context.Context) {
 		}
 		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
 		w.forget() // another process can have changed everything meanwhile
-		yields := w.hold(ctx)
+		long := insteadFor
+		if claimed {
+			long = claimFor
+		}
+		yields := w.hold(ctx, long)
 		if claimed && w.o.Claims != nil {
 			w.o.Claims.Release(w.claim, true)
 		}
@@ -255,10 +260,10 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// hold follows the workspace for as long as one claim. yields means that it has failed for some time: perhaps another process succeeds,
+// hold follows the workspace for as long as one claim is good. yields means that it has failed for some time: perhaps another process succeeds,
 // such as one that reaches the cluster.
-func (w *worker) hold(ctx context.Context) (yields bool) {
-	until := w.o.Now().Add(claimFor)
+func (w *worker) hold(ctx context.Context, long time.Duration) (yields bool) {
+	until := w.o.Now().Add(long)
 	for ctx.Err() == nil && (w.o.Claims == nil || w.o.Now().Before(until)) {
 		more, err := w.step(ctx)
 		if ctx.Err() != nil {
