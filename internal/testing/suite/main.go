@@ -76,7 +76,7 @@ const lessGC = "GOGC=400"
 const compilerFlags = "-trimpath -gcflags=keepsake/...=-dwarf=false"
 
 // timeouts are when a package ends whose tests hang. Its goroutines are then in the report.
-var timeouts = map[string]string{"quick": "6m", "all": "30m", "budget": "20m"}
+var timeouts = map[string]string{"quick": "6m", "all": "60m", "budget": "20m"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
