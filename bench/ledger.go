@@ -69,10 +69,7 @@ func (l *ledger) put(id string, until context.Context, tally *tally) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.open, id)
-	if before := l.has[id]; before != "" {
-		l.gone = append(l.gone, before)
-	}
+	l.settle(id)
 	l.has[id] = word
 }
 
@@ -85,11 +82,16 @@ func (l *ledger) remove(id string, until context.Context, tally *tally) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.settle(id)
+	delete(l.has, id)
+}
+
+// settle records that the change of a document was acknowledged, so that what it said before is gone. The caller holds mu.
+func (l *ledger) settle(id string) {
 	delete(l.open, id)
 	if before := l.has[id]; before != "" {
 		l.gone = append(l.gone, before)
 	}
-	delete(l.has, id)
 }
 
 // stream imports some documents.

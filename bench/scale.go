@@ -194,7 +194,7 @@ func (s *scale) alone() error {
 	}{
 		{"health", 2_000, health(s.small[0])},
 		{"two words in OpenSearch", len(rest.queries), search(&rest)},
-		{"the same again", len(rest.queries), search(&rest)},
+		{"that search, repeated", len(rest.queries), search(&rest)},
 		{"two words elsewhere", 20 * len(s.small), search(s.small...)},
 		{"write a document there", 100, put(big)},
 		{"write a document elsewhere", 100, put(small)},

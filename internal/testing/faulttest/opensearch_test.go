@@ -227,7 +227,7 @@ func (o *owner) percent() float64 {
 	if !ok {
 		return -1
 	}
-	percent, _ := move["percent"].(float64) // another process can know it
+	percent, _ := move["percent"].(float64) // null while the cluster does not answer
 	return percent
 }
 
