@@ -13,6 +13,7 @@ import (
 type FeedSource interface {
 	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
 	DocumentState(ctx context.Context, workspaceID string) (document.State, error)
+	DocumentStates(ctx context.Context, workspaceIDs []string) (map[string]document.State, error)
 	HadDocumentState(ctx context.Context, workspaceID string, had document.State) (bool, error)
 	FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error)
 }
@@ -78,6 +79,11 @@ func (f *Feed) changes(ctx context.Context, workspaceID string, after int64, cha
 // State returns the state of the documents.
 func (f *Feed) State(ctx context.Context, workspaceID string) (document.State, error) {
 	return f.source.DocumentState(ctx, workspaceID)
+}
+
+// States returns those of several workspaces.
+func (f *Feed) States(ctx context.Context, workspaceIDs []string) (map[string]document.State, error) {
+	return f.source.DocumentStates(ctx, workspaceIDs)
 }
 
 // HadState reports whether a state that Follow returned is one of the documents, also after a restore.

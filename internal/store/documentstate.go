@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"keepsake/internal/search/document"
 )
@@ -24,6 +25,36 @@ func (s *Documents) DocumentState(ctx context.Context, workspaceID string) (now 
 		return document.State{}, fmt.Errorf("read the state of the documents: %w", err)
 	}
 	return now, nil
+}
+
+// DocumentStates returns the states of the documents of workspaces, without those that have never had any.
+func (s *Documents) DocumentStates(ctx context.Context, workspaceIDs []string) (map[string]document.State, error) {
+	states := make(map[string]document.State, len(workspaceIDs))
+	for some := range slices.Chunk(workspaceIDs, ListSize) {
+		if err := s.readStates(ctx, some, states); err != nil {
+			return nil, fmt.Errorf("list states of documents: %w", err)
+		}
+	}
+	return states, nil
+}
+
+func (s *Documents) readStates(ctx context.Context, workspaceIDs []string, into map[string]document.State) error {
+	var c Conditions
+	c.In(`workspace_id`, workspaceIDs)
+	rows, err := s.main.In(ctx).Query(ctx, `SELECT workspace_id, change, mark FROM document_head`+c.Clause(), c.Args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var now document.State
+		if err := rows.Scan(&id, &now.Change, &now.Mark); err != nil {
+			return err
+		}
+		into[id] = now
+	}
+	return rows.Err()
 }
 
 // HadDocumentState reports whether a state that FollowDocuments returned is one of this database, also after a restore.

@@ -29,6 +29,9 @@ type expunging struct {
 	of    string    // the index that is worked on
 }
 
+// working reports whether there is work that has begun.
+func (e *expunging) working() bool { return e.sweep != nil || len(e.tasks) > 0 }
+
 // run does the next part of the work, if something is due. It waits for no merge.
 func (e *expunging) run(ctx context.Context, c *Client, f *filled, now time.Time) error {
 	if e.of != f.index {

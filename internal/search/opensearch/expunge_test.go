@@ -43,6 +43,7 @@ func TestADeletedWordLeavesTheFiles(t *testing.T) {
 	s.same("after")
 	await.Until(t, "the words are in no file", func() bool {
 		hours.Add(1)
+		f.Notify(workspace)
 		return !inFiles(t, node.Dir, "xylocarpous") && !inFiles(t, node.Dir, "zygomorphic")
 	})
 	if !inFiles(t, node.Dir, "quodlibetical") {
@@ -55,6 +56,7 @@ func TestADeletedWordLeavesTheFiles(t *testing.T) {
 	documents, _ := s.ready.Alias(workspace)
 	await.Until(t, "the rest of the deleted document is gone", func() bool {
 		hours.Add(24)
+		f.Notify(workspace)
 		return strings.Contains(string(s.do("POST", "/"+documents+"/_count", `{"query":{"exists":{"field":"gone"}}}`)), `"count":0`)
 	})
 	s.same("two days later")

@@ -23,6 +23,8 @@ type Source interface {
 	Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error)
 	// State returns the state of the documents.
 	State(ctx context.Context, workspaceID string) (document.State, error)
+	// States returns those of several workspaces. That of a workspace without documents can be missing.
+	States(ctx context.Context, workspaceIDs []string) (map[string]document.State, error)
 	// HadState reports whether the documents had a state, unless they have lost it.
 	HadState(ctx context.Context, workspaceID string, had document.State) (bool, error)
 	// Label says how the documents are now to be indexed. If it changes, all are indexed again.
@@ -51,16 +53,16 @@ type FollowerOptions struct {
 	ShardBytes int64 // that a shard is to have at most; 0: 20 GB
 	Log        *slog.Logger
 	Now        func() time.Time
-	Poll       time.Duration // how often the number of the last change is read; 0: 250 ms
+	Poll       time.Duration // how often the states of the documents are read; 0: 100 ms
 	// Background runs a piece of work that no client waits for; nil: at once.
 	Background func(ctx context.Context, piece func() error) error
 }
 
 const (
-	pollEvery  = 250 * time.Millisecond
+	pollEvery  = 100 * time.Millisecond
 	claimFor   = time.Minute      // after which a claim is taken again, because it can have been lost
 	insteadFor = 10 * time.Second // after which a process without the claim looks again whether another one stores changes
-	claimRetry = 2 * time.Second  // between two attempts to get a claim that another process has
+	claimRetry = 2 * time.Second  // between two attempts to get a claim that another process has, of up to a hundred workspaces
 	patience   = 20 * time.Second // with a process that has a claim and stores nothing
 	checkEvery = time.Minute      // how often the indexes of a workspace are compared with what they should be
 	firstPause = 250 * time.Millisecond
@@ -104,6 +106,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		f.start(w)
 	}
 	f.mu.Unlock()
+	f.running.Go(func() { f.watch(ctx) })
 	<-ctx.Done()
 	f.running.Wait()
 	return nil
@@ -117,6 +120,7 @@ func (f *Follower) Follow(workspaceIDs []string) {
 		wanted[id] = true
 		if f.workers[id] == nil {
 			w := newWorker(f.o, f.owner, id)
+			w.retry = f.retry
 			f.workers[id] = w
 			f.start(w)
 		}
@@ -202,6 +206,8 @@ type worker struct {
 	ended  chan struct{}
 	wake   chan struct{} // holds one token
 	report report
+	retry  func() time.Duration // between two attempts to get the claim
+	heard  document.State       // the last state for which watch woke the worker; used by watch alone
 
 	// Used by run alone.
 	label             string
@@ -241,7 +247,7 @@ func (w *worker) run(ctx context.Context) {
 		claimed := w.o.Claims == nil || w.o.Claims.Take(ctx, w.claim)
 		if !claimed && !w.abandoned(ctx) {
 			w.report.set(func(p *Progress) { p.Here = false }, w.o.Now())
-			w.wait(ctx, claimRetry, false)
+			w.wait(ctx, w.retry(), false)
 			continue
 		}
 		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
@@ -255,7 +261,7 @@ func (w *worker) run(ctx context.Context) {
 			w.o.Claims.Release(w.claim, true)
 		}
 		if yields { // for so long that another process gets the claim
-			w.wait(ctx, max(w.pause(), claimRetry+claimRetry/2), false)
+			w.wait(ctx, max(w.pause(), w.retry()*3/2), false)
 		}
 	}
 }
@@ -275,8 +281,8 @@ func (w *worker) hold(ctx context.Context, long time.Duration) (yields bool) {
 			return true
 		case err != nil:
 			w.wait(ctx, w.pause(), false)
-		case !more:
-			w.wait(ctx, w.o.Poll, true)
+		case !more && !w.check.IsZero():
+			w.wait(ctx, w.rest(), true)
 		}
 	}
 	return false

@@ -138,6 +138,14 @@ func (s *table) changes(after int64, limit int) *opensearch.Changes {
 
 func (s *table) State(context.Context, string) (document.State, error) { return s.state(), nil }
 
+func (s *table) States(_ context.Context, workspaceIDs []string) (map[string]document.State, error) {
+	states := map[string]document.State{}
+	for _, id := range workspaceIDs {
+		states[id] = s.state()
+	}
+	return states, nil
+}
+
 func (s *table) HadState(_ context.Context, _ string, had document.State) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"keepsake/internal/search/document"
 	"keepsake/internal/store"
@@ -34,6 +37,33 @@ func testDocumentState(t *testing.T, setup setup) {
 			if again := state(); again != now {
 				t.Errorf("after a transaction without a change: %v, want %v", again, now)
 			}
+		}
+	})
+
+	t.Run("StatesOfManyWorkspacesAreReadTogether", func(t *testing.T) {
+		s := setup(t)
+		var all []string
+		want := map[string]document.State{}
+		for n := range 2*store.ListSize + 1 {
+			id := fmt.Sprint("wsp_", n)
+			all = append(all, id)
+			if n%50 > 0 {
+				continue
+			}
+			_, err := s.Documents.PutDocument(t.Context(), id, newDocument("a"), put())
+			noError(t, err)
+			want[id], err = s.Documents.DocumentState(t.Context(), id)
+			noError(t, err)
+		}
+		got, err := s.Documents.DocumentStates(t.Context(), all)
+		noError(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		got, err = s.Documents.DocumentStates(t.Context(), nil)
+		noError(t, err)
+		if len(got) > 0 {
+			t.Errorf("of no workspaces: %v", got)
 		}
 	})
 
