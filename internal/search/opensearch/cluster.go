@@ -47,7 +47,9 @@ func (c *Cluster) Open(ctx context.Context, workspaceID string, state document.S
 		return nil, err
 	}
 	documents, words := c.ready.Alias(workspaceID)
-	return NewReader(ctx, c.client, documents, words, c.answersOf(workspaceID, c.ready.known(workspaceID))), nil
+	reader := NewReader(ctx, c.client, documents, words, c.answersOf(workspaceID, c.ready.known(workspaceID)))
+	reader.doubt = func(ctx context.Context) error { return c.ready.Answers(ctx, workspaceID) }
+	return reader, nil
 }
 
 // answersOf returns what the indexes of a workspace answered in a state.

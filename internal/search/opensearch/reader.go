@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,6 +30,7 @@ type Reader struct {
 	words     string
 	answers   *Answers
 	fields    []index.FieldWeight
+	doubt     func(ctx context.Context) error // returns an error if the index does not answer at all; nil: it is not asked
 }
 
 // NewReader returns a Reader for one search. answers are those after the last change that the search must see.
@@ -102,7 +104,7 @@ func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
 	if findsNothing(plan) {
 		return foundOf(q, plan, &found{})
 	}
-	answer, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_search"+wholeAndCurrent, searchBody(q, plan))
+	answer, err := r.post("/"+url.PathEscape(r.documents)+"/_search"+wholeAndCurrent, searchBody(q, plan))
 	if err != nil {
 		return nil, away(fmt.Errorf("search: %w", err))
 	}
@@ -115,6 +117,34 @@ func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
 
 // wholeAndCurrent are the parameters of searches that see everything that was stored before the last refresh.
 const wholeAndCurrent = "?allow_partial_search_results=false&preference=_primary"
+
+// doubtAfter is how long a search waits for an answer before it looks whether the index answers at all, and then again.
+const doubtAfter = 500 * time.Millisecond
+
+// post sends a request of the search. It waits for a node that has much to do, but not for one that hangs.
+func (r *Reader) post(path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	if r.doubt != nil {
+		timer := time.AfterFunc(doubtAfter, func() {
+			for ctx.Err() == nil {
+				if err := r.doubt(ctx); err != nil {
+					cancel(unavailable(err))
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(doubtAfter):
+				}
+			}
+		})
+		defer timer.Stop()
+	}
+	answer, err := r.client.Do(ctx, http.MethodPost, path, body)
+	if err != nil && r.ctx.Err() == nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return answer, err
+}
 
 func (r *Reader) remote(in index.Elsewhere) *index.Remote {
 	return &index.Remote{In: in, Fields: r.fields}
@@ -162,7 +192,7 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 		body = append(body, encode(object{"index": name, "preference": "_primary", "allow_partial_search_results": false})...)
 		body = append(append(append(body, '\n'), encode(q.body)...), '\n')
 	}
-	data, err := r.client.Do(r.ctx, http.MethodPost, "/_msearch", body)
+	data, err := r.post("/_msearch", body)
 	if err != nil {
 		return away(fmt.Errorf("count documents: %w", err))
 	}
@@ -216,7 +246,7 @@ func (r *Reader) answerAbsent(known map[string]any, questions []question) (other
 	for field, values := range terms {
 		document[field] = strings.Join(values, " ")
 	}
-	data, err := r.client.Do(r.ctx, http.MethodPost, "/"+url.PathEscape(r.documents)+"/_termvectors?preference=_primary", encode(object{
+	data, err := r.post("/"+url.PathEscape(r.documents)+"/_termvectors?preference=_primary", encode(object{
 		"doc": document, "term_statistics": true, "field_statistics": false, "positions": false, "offsets": false, "payloads": false,
 	}))
 	if err != nil {

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -102,6 +103,20 @@ func (r *Readiness) Wait(ctx context.Context, workspaceID string, state document
 		case <-timer.C:
 		}
 	}
+}
+
+// Answers returns an error if the index of a workspace does not answer in time, whatever the answer. Later searches then wait until it
+// does.
+func (r *Readiness) Answers(ctx context.Context, workspaceID string) error {
+	short, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	err := r.reads.Do(short, workspaceID, &shown{wanted: document.State{Change: unknown}})
+	var answer *Error
+	if err == nil || errors.As(err, &answer) && answer.Status > 0 || ctx.Err() != nil {
+		return nil
+	}
+	r.Forget(workspaceID)
+	return fmt.Errorf("the index does not answer: %w", err)
 }
 
 // Forget forgets what searches find, after one has failed.
