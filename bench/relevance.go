@@ -101,16 +101,22 @@ func (t texts) Documents(_ context.Context, _ string, ids []string) ([]document.
 	return list, nil
 }
 
-func (t texts) DocumentChanges(_ context.Context, _ string, after int64, limit int) ([]document.Change, error) {
-	return t[after:min(int(after)+limit, len(t))], nil
+func (t texts) FollowDocuments(_ context.Context, _ string, f document.Following) ([]document.Change, document.State, error) {
+	return t[f.After:min(int(f.After)+f.Limit, len(t))], t.state(), nil
 }
 
-func (t texts) DocumentChange(context.Context, string) (int64, error) { return int64(len(t)), nil }
+func (t texts) DocumentState(context.Context, string) (document.State, error) { return t.state(), nil }
+
+func (t texts) HadDocumentState(context.Context, string, document.State) (bool, error) {
+	return true, nil
+}
+
+func (t texts) state() document.State { return document.State{Change: int64(len(t)), Mark: 1} }
 
 func (t texts) DocumentCount(context.Context, string) (int64, error) { return int64(len(t)), nil }
 
-func (t texts) ChangedWorkspaces(context.Context) (map[string]int64, error) {
-	return map[string]int64{"bench": int64(len(t))}, nil
+func (t texts) ChangedWorkspaces(context.Context) (map[string]document.State, error) {
+	return map[string]document.State{"bench": t.state()}, nil
 }
 
 // searchOf returns the search of the program.

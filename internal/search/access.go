@@ -44,7 +44,7 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 		return err
 	}
 	defer x.release(f)
-	if f.position.Load() < f.target.Load() || f.unsure(x.o.Shared) {
+	if f.position.Load() < f.target.Load() || f.unsure(x.o.Shared) || f.doubtful() {
 		x.turns.add(f)
 		if err := x.awaitBuilt(ctx, waiting, f); err != nil {
 			return err
@@ -76,14 +76,24 @@ func (x *Indexer) read(ctx context.Context, workspaceID string, fn func(*index.S
 // unsure reports whether f can have changes that only the store knows. In shared mode, searches ask the store themselves.
 func (f *folder) unsure(shared bool) bool { return !shared && f.answered.Load() < f.asked.Load() }
 
-// await waits until the index holds every change that was committed when it was called, or is no longer kept.
+// await waits until the index holds every change that was committed when it was called, and none that was lost before, or is no longer
+// kept. It returns errLost if the index is to be rebuilt.
 func (x *Indexer) await(ctx context.Context, f *folder) error {
 	asked := f.asked.Load()
 	if err := f.waitFor(ctx, func() bool { return x.o.Shared || f.answered.Load() >= asked }); err != nil {
 		return err
 	}
-	target := f.target.Load()
-	return f.waitFor(ctx, func() bool { return f.position.Load() >= target || x.elsewhere(f.workspaceID) })
+	target, doubts := f.target.Load(), f.doubts.Load()
+	reached := func() bool {
+		return f.position.Load() >= target && f.settled.Load() >= doubts || x.elsewhere(f.workspaceID)
+	}
+	if err := f.waitFor(ctx, func() bool { return reached() || f.unusable() }); err != nil {
+		return err
+	}
+	if !reached() {
+		return errLost
+	}
+	return nil
 }
 
 // have returns the folder of a workspace that is known to have had documents, or nil.
@@ -193,6 +203,9 @@ func (x *Indexer) use(f *folder) (*index.Index, error) {
 func (x *Indexer) release(f *folder) {
 	f.mu.Lock()
 	f.users--
+	if f.broken && f.users == 0 {
+		x.turns.add(f)
+	}
 	f.mu.Unlock()
 	if x.trims.over.Load() {
 		x.trims.check()

@@ -55,20 +55,28 @@ func (l *library) Documents(_ context.Context, _ string, ids []string) ([]docume
 	return list, nil
 }
 
-func (l *library) DocumentChanges(_ context.Context, _ string, after int64, limit int) ([]document.Change, error) {
-	return l.changes[after:min(int(after)+limit, len(l.changes))], nil
+func (l *library) FollowDocuments(_ context.Context, _ string, f document.Following) ([]document.Change, document.State, error) {
+	return l.changes[f.After:min(int(f.After)+f.Limit, len(l.changes))], l.state(), nil
 }
 
-func (l *library) DocumentChange(context.Context, string) (int64, error) {
-	return int64(len(l.changes)), nil
+func (l *library) DocumentState(context.Context, string) (document.State, error) {
+	return l.state(), nil
+}
+
+func (l *library) HadDocumentState(context.Context, string, document.State) (bool, error) {
+	return true, nil
+}
+
+func (l *library) state() document.State {
+	return document.State{Change: int64(len(l.changes)), Mark: 1}
 }
 
 func (l *library) DocumentCount(context.Context, string) (int64, error) {
 	return int64(len(l.changes)), nil
 }
 
-func (l *library) ChangedWorkspaces(context.Context) (map[string]int64, error) {
-	return map[string]int64{workspace: int64(len(l.changes))}, nil
+func (l *library) ChangedWorkspaces(context.Context) (map[string]document.State, error) {
+	return map[string]document.State{workspace: l.state()}, nil
 }
 
 // indexed indexes the library and gives its search.

@@ -19,8 +19,17 @@ const (
 	atOnce     = 1 << 20 // bytes of text that are indexed together: about 40 ms of work
 )
 
-// catchUp adds the next batch of changes to f's index. again means that there are more.
+// catchUp adds the next batch of changes to f's index, or has it rebuilt. again means that there are more.
 func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error) {
+	again, err = x.addNext(ctx, f)
+	if errors.Is(err, document.ErrLost) {
+		f.lose(x.o.Log)
+		return true, nil
+	}
+	return again, err
+}
+
+func (x *Indexer) addNext(ctx context.Context, f *folder) (again bool, err error) {
 	if err := x.ask(ctx, f); err != nil {
 		return false, err
 	}
@@ -49,19 +58,17 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 		return false, err
 	}
 	position, target := f.position.Load(), f.target.Load()
-	if position > target {
-		return x.checkAhead(ctx, f)
+	if f.doubtful() || position > target {
+		return true, f.settle(ctx, x.o.Source)
 	}
 	if position == target {
 		return x.renew(ctx, f, open)
 	}
 	// Changes after target, as of an import, wait until they are reported or searched for, because many at once take less time.
 	limit := int(min(int64(f.batch), target-position))
-	changes := f.handed.take(position, limit)
-	if changes == nil {
-		if changes, err = x.o.Source.DocumentChanges(ctx, f.workspaceID, position, limit); err != nil {
-			return false, fmt.Errorf("read changes after %d: %w", position, err)
-		}
+	changes, now, err := f.next(ctx, x.o.Source, position, limit)
+	if err != nil {
+		return false, fmt.Errorf("read changes after %d: %w", position, err)
 	}
 	if len(changes) == 0 {
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", position, target)
@@ -75,8 +82,9 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 			return false, err
 		}
 	}
+	f.seen.Store(&now)
 	err = x.guard(f, func() error {
-		position, err = x.apply(ctx, open, s, changes)
+		position, err = x.apply(ctx, open, s, changes, now)
 		return err
 	})
 	if err != nil {
@@ -100,8 +108,12 @@ func (x *Indexer) catchUp(ctx context.Context, f *folder) (again bool, err error
 // fewBytes is the size of the texts of a few changes, for which a client perhaps waits.
 const fewBytes = 64 << 10
 
-// apply adds changes to an index, and returns the number of the last. Many changes, as of an import, are background work.
-func (x *Indexer) apply(ctx context.Context, to *index.Index, s *settings, changes []document.Change) (position int64, err error) {
+// apply adds changes to an index, and returns the number of the last. The documents had them in the state now. Many changes, as of an
+// import, are background work.
+func (x *Indexer) apply(ctx context.Context, to *index.Index, s *settings, changes []document.Change, now document.State) (position int64, err error) {
+	if err := to.SetSeen(index.Seen(now)); err != nil {
+		return 0, err
+	}
 	for rest := changes; len(rest) > 0; {
 		var some []document.Change
 		some, rest = cut(rest, atOnce)
@@ -128,31 +140,14 @@ func (x *Indexer) ask(ctx context.Context, f *folder) error {
 	if f.answered.Load() == asked {
 		return nil
 	}
-	last, err := x.o.Source.DocumentChange(ctx, f.workspaceID)
+	now, err := x.o.Source.DocumentState(ctx, f.workspaceID)
 	if err != nil {
-		return fmt.Errorf("read the number of the last change: %w", err)
+		return fmt.Errorf("read the state of the documents: %w", err)
 	}
-	f.raise(last)
+	f.raise(now.Change)
 	f.answered.Store(asked)
 	f.announce()
 	return nil
-}
-
-// checkAhead marks f's index as broken if it is ahead of the store, as after a restore of an older database.
-func (x *Indexer) checkAhead(ctx context.Context, f *folder) (again bool, err error) {
-	last, err := x.o.Source.DocumentChange(ctx, f.workspaceID)
-	if err != nil {
-		return false, fmt.Errorf("read the number of the last change: %w", err)
-	}
-	f.raise(last)
-	if f.position.Load() <= last {
-		return true, nil
-	}
-	x.o.Log.Warn("rebuilding an index that is ahead of its documents", "workspace", f.workspaceID)
-	f.mu.Lock()
-	f.broken = true
-	f.mu.Unlock()
-	return true, nil
 }
 
 // fail reduces the next turn, because there were perhaps too many changes to be read or written in time.

@@ -51,7 +51,7 @@ func TestOnlyManyChangesAreBackgroundWork(t *testing.T) {
 			number++
 			changes[i] = document.Change{Number: number, ID: fmt.Sprint(number), Document: &document.Document{Text: strings.Repeat("a ", bytes/2)}}
 		}
-		if last, err := x.apply(t.Context(), to, noSettings, changes); err != nil || last != number {
+		if last, err := x.apply(t.Context(), to, noSettings, changes, document.State{Change: number, Mark: 1}); err != nil || last != number {
 			t.Fatalf("applied up to %d, want %d, %v", last, number, err)
 		}
 	}

@@ -13,7 +13,7 @@ func (x *Indexer) Look(ctx context.Context) error { return x.look(ctx) }
 
 // ChangesOf returns what an index needs of the changes after one, and the number of the last. After a change of settings, these are all.
 func ChangesOf(ctx context.Context, o IndexerOptions, workspaceID string, after int64) (list []index.Change, last int64, err error) {
-	changes, err := o.Source.DocumentChanges(ctx, workspaceID, after, 1_000_000)
+	changes, _, err := o.Source.FollowDocuments(ctx, workspaceID, document.Following{After: after, Limit: 1_000_000})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -47,7 +47,7 @@ func (f *Feed) Changes(ctx context.Context, workspaceID string, after int64, lim
 	return f.changes(ctx, workspaceID, after, changes)
 }
 
-// Follow reads changes, and returns the state of the documents that has them, which HadState knows from then on.
+// Follow reads changes, and returns the state of the documents that has them.
 func (f *Feed) Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error) {
 	changes, now, err := f.source.FollowDocuments(ctx, workspaceID, from)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *Feed) States(ctx context.Context, workspaceIDs []string) (map[string]do
 	return f.source.DocumentStates(ctx, workspaceIDs)
 }
 
-// HadState reports whether a state that Follow returned is one of the documents, also after a restore.
+// HadState reports whether the documents had a state that Follow returned, also after a restore.
 func (f *Feed) HadState(ctx context.Context, workspaceID string, had document.State) (bool, error) {
 	return f.source.HadDocumentState(ctx, workspaceID, had)
 }

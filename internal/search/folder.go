@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 )
 
@@ -23,6 +24,12 @@ type folder struct {
 	// the store and target is raised.
 	asked    atomic.Int64
 	answered atomic.Int64
+	// The last state of the documents of which the index can contain changes, as the index itself has it; nil: unknown before it is opened.
+	// Whether the documents had this state is doubtful until the store was asked: then doubts rises, and settled follows.
+	seen    atomic.Pointer[document.State]
+	doubts  atomic.Int64
+	settled atomic.Int64
+
 	handed   handed
 	settings atomic.Pointer[settings] // nil: read them
 	renewing atomic.Int64             // documents that are to be indexed again
@@ -78,6 +85,24 @@ func (f *folder) lower(change int64) {
 // known returns the last known change of the workspace.
 func (f *folder) known() int64 { return max(f.target.Load(), f.position.Load()) }
 
+// sees returns the last state of which the index can contain changes.
+func (f *folder) sees() document.State {
+	if seen := f.seen.Load(); seen != nil {
+		return *seen
+	}
+	return document.State{}
+}
+
+// doubtful reports whether the index can contain changes that the documents have lost.
+func (f *folder) doubtful() bool { return f.settled.Load() < f.doubts.Load() }
+
+// unusable reports whether the index is to be rebuilt when it is not in use.
+func (f *folder) unusable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
 // announce wakes all requests that wait for the index.
 func (f *folder) announce() {
 	f.mu.Lock()
@@ -120,6 +145,11 @@ func (f *folder) open(o index.Options) (rebuilt error, err error) {
 	}
 	snapshot := f.index.Snapshot()
 	defer snapshot.Release()
+	seen := document.State(snapshot.Seen())
+	f.seen.Store(&seen)
+	if snapshot.Change() == 0 {
+		f.settled.Store(f.doubts.Load())
+	}
 	f.position.Store(snapshot.Change())
 	return rebuilt, nil
 }
@@ -173,6 +203,7 @@ func (f *folder) discard() error {
 		f.index = nil
 		f.position.Store(unknown)
 	}
+	f.seen.Store(nil)
 	f.size, f.mergeAt, f.build = index.Size{}, time.Time{}, nil
 	if err := os.RemoveAll(f.dir); err != nil {
 		return fmt.Errorf("remove an index: %w", err)

@@ -17,12 +17,13 @@ const maxHanded = 4 << 20
 type handed struct {
 	mu      sync.Mutex
 	changes []document.Change
+	states  []document.State // of their transactions
 	bytes   int
 }
 
-// add adds documents in the order of their changes. They are left out if there is no room, if they have gaps, or if there is a gap
-// between them and those that are there.
-func (h *handed) add(documents []*document.Document) {
+// add adds the documents of a transaction with a mark, in the order of their changes. They are left out if there is no room, if they have
+// gaps, or if there is a gap between them and those that are there.
+func (h *handed) add(documents []*document.Document, mark int64) {
 	bytes := 0
 	for i, d := range documents {
 		bytes += len(d.Title) + len(d.Text)
@@ -39,20 +40,29 @@ func (h *handed) add(documents []*document.Document) {
 	for _, d := range documents {
 		h.changes = append(h.changes, document.Change{Number: d.Change, ID: d.ID, Document: d})
 	}
+	h.states = append(h.states, document.State{Change: documents[len(documents)-1].Change, Mark: mark})
 }
 
-// take removes and returns at most limit changes after the one with the number position, or nothing if the next one is not there.
-func (h *handed) take(position int64, limit int) []document.Change {
+// take removes and returns at most limit changes after the one with the number position, and the number of the last with the mark of its
+// transaction, or nothing if the next one is not there.
+func (h *handed) take(position int64, limit int) (taken []document.Change, of document.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.drop(position)
 	if len(h.changes) == 0 || h.changes[0].Number != position+1 {
-		return nil
+		return nil, of
 	}
 	n := min(limit, len(h.changes))
-	taken := h.changes[:n:n]
-	h.drop(taken[n-1].Number)
-	return taken
+	taken = h.changes[:n:n]
+	of.Change = taken[n-1].Number
+	for _, s := range h.states {
+		if s.Change >= of.Change {
+			of.Mark = s.Mark
+			break
+		}
+	}
+	h.drop(of.Change)
+	return taken, of
 }
 
 // drop removes the changes up to the one with the number position. The caller holds h.mu.
@@ -64,11 +74,14 @@ func (h *handed) drop(position int64) {
 	if h.changes = h.changes[n:]; len(h.changes) == 0 {
 		h.changes = nil
 	}
+	for len(h.states) > 0 && h.states[0].Change <= position {
+		h.states = h.states[1:]
+	}
 }
 
 // clear removes all changes, because the source has lost some.
 func (h *handed) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.changes, h.bytes = nil, 0
+	h.changes, h.states, h.bytes = nil, nil, 0
 }

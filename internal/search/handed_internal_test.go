@@ -16,6 +16,7 @@ func TestHandedChangesFollowThePosition(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var h handed
 		committed, position := int64(0), int64(0)
+		marks := map[int64]int64{} // by change
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			switch rapid.IntRange(0, 4).Draw(r, "step") {
 			case 0, 1: // a chunk, of which a document can be missing, as after two of the same
@@ -27,13 +28,17 @@ func TestHandedChangesFollowThePosition(t *testing.T) {
 					}
 				}
 				if len(chunk) > 0 {
-					h.add(chunk)
+					mark := committed * 7
+					for _, d := range chunk {
+						marks[d.Change] = mark
+					}
+					h.add(chunk, mark)
 				}
 			case 2: // a change of another request
 				committed++
 			default:
 				limit := rapid.IntRange(1, 9).Draw(r, "limit")
-				taken := h.take(position, limit)
+				taken, of := h.take(position, limit)
 				if len(taken) > limit || position+int64(len(taken)) > committed {
 					r.Fatalf("took %d changes after %d of %d, at most %d", len(taken), position, committed, limit)
 				}
@@ -41,6 +46,9 @@ func TestHandedChangesFollowThePosition(t *testing.T) {
 					if position++; taken[i].Number != position || taken[i].ID != fmt.Sprint(position) || taken[i].Document == nil {
 						r.Fatalf("after %d it took %+v", position-1, taken[i])
 					}
+				}
+				if n := len(taken); n > 0 && of != (document.State{Change: position, Mark: marks[position]}) {
+					r.Fatalf("what it took up to %d is of %+v, want the mark %d", position, of, marks[position])
 				}
 				if len(taken) == 0 {
 					position = min(committed, position+int64(limit)) // read from the source

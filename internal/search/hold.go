@@ -78,11 +78,12 @@ func (x *Indexer) demand(f *folder) error {
 	return err
 }
 
-// acquire opens f's index if it is not open, and keeps it open until release. It returns nil if the process does not hold it.
+// acquire opens f's index if it is not open, and keeps it open until release. It returns nil if the process does not hold it, or if it is
+// to be rebuilt and still in use. Then the last release brings the next turn.
 func (x *Indexer) acquire(f *folder) (*index.Index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.holds.Load() {
+	if !f.holds.Load() || f.broken && f.users > 0 {
 		return nil, nil
 	}
 	return x.use(f)

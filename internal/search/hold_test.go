@@ -133,12 +133,15 @@ type slow struct {
 	takes atomic.Int64 // a time.Duration
 }
 
-func (s *slow) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *slow) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
+	if f.Limit == 0 {
+		return s.Source.FollowDocuments(ctx, workspaceID, f)
+	}
 	select {
 	case <-time.After(time.Duration(s.takes.Load())):
-		return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+		return s.Source.FollowDocuments(ctx, workspaceID, f)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, document.State{}, ctx.Err()
 	}
 }
 
@@ -303,13 +306,13 @@ type held struct {
 	goOn    chan struct{}
 }
 
-func (s *held) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	if s.on.Load() && workspaceID == "wsp_a" {
+func (s *held) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
+	if s.on.Load() && workspaceID == "wsp_a" && f.Limit > 0 {
 		s.on.Store(false)
 		s.reached <- struct{}{}
 		<-s.goOn
 	}
-	return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+	return s.Source.FollowDocuments(ctx, workspaceID, f)
 }
 
 func TestAnIndexThatASearchUsesIsNotDropped(t *testing.T) {

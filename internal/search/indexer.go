@@ -20,10 +20,11 @@ import (
 // Source provides the documents of the indexes. document.Store implements it.
 type Source interface {
 	Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error)
-	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
-	DocumentChange(ctx context.Context, workspaceID string) (int64, error)
+	FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error)
+	DocumentState(ctx context.Context, workspaceID string) (document.State, error)
+	HadDocumentState(ctx context.Context, workspaceID string, had document.State) (bool, error)
 	DocumentCount(ctx context.Context, workspaceID string) (int64, error)
-	ChangedWorkspaces(ctx context.Context) (map[string]int64, error)
+	ChangedWorkspaces(ctx context.Context) (map[string]document.State, error)
 }
 
 // IndexerOptions is what an Indexer needs.
@@ -50,8 +51,8 @@ type IndexerOptions struct {
 // Indexer builds the indexes of the workspaces that are searched, and keeps them up to date with the documents (hold.go).
 //
 // An index contains the number of its last change, and later changes are read from the store. An index that cannot be read,
-// or that is ahead of the store, is rebuilt. Workspaces take turns with a limited number of changes each, so that a large
-// import delays others by one turn.
+// or that has changes which the store has lost (lost.go), is rebuilt. Workspaces take turns with a limited number of changes each, so
+// that a large import delays others by one turn.
 type Indexer struct {
 	o        IndexerOptions
 	analyzer *text.Analyzer
@@ -61,7 +62,7 @@ type Indexer struct {
 	maintenance *index.Maintenance
 	background  sync.WaitGroup // that reads indexes
 
-	changes reads[int64]
+	states reads[document.State]
 
 	loaded  chan struct{} // closed when the workspaces with documents are known
 	mu      sync.Mutex
@@ -93,8 +94,8 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	return &Indexer{
 		o: o, analyzer: text.NewAnalyzer(), turns: newTurns(),
 		lexicon: index.NewLexicon(), maintenance: index.NewMaintenance(o.Log),
-		changes: newReads(o.Wait, o.Source.DocumentChange),
-		loaded:  make(chan struct{}), folders: map[string]*folder{},
+		states: newReads(o.Wait, o.Source.DocumentState),
+		loaded: make(chan struct{}), folders: map[string]*folder{},
 		rebuilds: rebuilds{queue: make(chan []*folder, 1)}, trims: trims{due: make(chan struct{}, 1)},
 	}
 }
@@ -193,14 +194,14 @@ func (x *Indexer) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for workspaceID, change := range changed {
+	for workspaceID, now := range changed {
 		if !x.o.Shared { // otherwise a search asks for the number
-			x.folder(workspaceID).raise(change)
+			x.folder(workspaceID).raise(now.Change)
 		}
 	}
 	for _, h := range held {
 		f := x.folder(h.workspaceID)
-		f.raise(changed[h.workspaceID])
+		f.raise(changed[h.workspaceID].Change)
 		f.mu.Lock()
 		f.size.Files = h.bytes
 		f.mu.Unlock()
@@ -229,13 +230,13 @@ func (x *Indexer) Notify(workspaceID string, change int64) {
 	}
 }
 
-// Record reports the committed changes of documents, in their order, which are indexed after the next call of Notify. A search
-// waits for them nevertheless. The documents must not be changed any more.
-func (x *Indexer) Record(workspaceID string, documents []*document.Document) {
+// Record reports the committed changes of documents by a transaction with a mark, in their order, which are indexed after the next call
+// of Notify. A search waits for them nevertheless. The documents must not be changed any more.
+func (x *Indexer) Record(workspaceID string, documents []*document.Document, mark int64) {
 	f := x.folder(workspaceID)
 	x.welcome(f)
 	if f.followed(x.o.Shared) && !x.elsewhere(workspaceID) {
-		f.handed.add(documents)
+		f.handed.add(documents, mark)
 	}
 	f.raise(documents[len(documents)-1].Change)
 }
@@ -248,6 +249,7 @@ func (x *Indexer) folder(workspaceID string) *folder {
 	if f == nil {
 		f = &folder{workspaceID: workspaceID, dir: filepath.Join(x.o.Dir, workspaceID), moved: make(chan struct{}), batch: firstBatch}
 		f.position.Store(unknown)
+		f.doubts.Store(1)
 		x.folders[workspaceID] = f
 	}
 	return f

@@ -186,16 +186,20 @@ type slowSource struct {
 	goOn  chan struct{}
 }
 
-func (s *slowSource) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *slowSource) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
+	if f.Limit == 0 {
+		return s.Source.FollowDocuments(ctx, workspaceID, f)
+	}
 	s.turns <- workspaceID
 	if workspaceID == workspace {
 		select {
 		case <-s.goOn:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, document.State{}, ctx.Err()
 		}
 	}
-	return s.Source.DocumentChanges(ctx, workspaceID, after, min(limit, 10))
+	f.Limit = min(f.Limit, 10)
+	return s.Source.FollowDocuments(ctx, workspaceID, f)
 }
 
 func TestManyChangesDelayOthersByATurn(t *testing.T) {
@@ -244,7 +248,7 @@ func TestASearchFindsWhatIsOnlyRecorded(t *testing.T) {
 	d := document.Document{ID: "b", Collection: "default", Text: "stone", CreatedAt: time.Now(), UpdatedAt: time.Now()}
 	_, err := b.store.Documents.PutDocument(t.Context(), workspace, &d, document.Put{})
 	must(t, err)
-	b.indexer.Record(workspace, []*document.Document{&d})
+	b.indexer.Record(workspace, []*document.Document{&d}, 1)
 	if got := b.find(search.Request{Query: "stone"}).Total; got != 2 {
 		t.Errorf("found %d, want 2", got)
 	}
@@ -256,10 +260,10 @@ type countingSource struct {
 	read atomic.Int64
 }
 
-func (s *countingSource) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	changes, err := s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+func (s *countingSource) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
+	changes, now, err := s.Source.FollowDocuments(ctx, workspaceID, f)
 	s.read.Add(int64(len(changes)))
-	return changes, err
+	return changes, now, err
 }
 
 // An import hands its documents to the index. The index is then the same as one that is built from the store.

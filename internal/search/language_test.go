@@ -222,7 +222,7 @@ func TestIndexOfAnEarlierLayoutIsRebuilt(t *testing.T) {
 	manifest := filepath.Join(first.dir, workspace, "manifest")
 	before, err := os.ReadFile(manifest)
 	must(t, err)
-	old := strings.Replace(string(before), `"layout":9`, `"layout":4`, 1)
+	old := strings.Replace(string(before), `"layout":10`, `"layout":4`, 1)
 	if old == string(before) {
 		t.Fatalf("the manifest has another layout: %s", before)
 	}
@@ -233,7 +233,7 @@ func TestIndexOfAnEarlierLayoutIsRebuilt(t *testing.T) {
 		t.Errorf("found %d, want 20", got)
 	}
 	second.stop()
-	if after, err := os.ReadFile(manifest); err != nil || !strings.Contains(string(after), `"layout":9`) {
+	if after, err := os.ReadFile(manifest); err != nil || !strings.Contains(string(after), `"layout":10`) {
 		t.Errorf("the manifest is %s, %v", after, err)
 	}
 }

@@ -70,8 +70,7 @@ func newFollower(t testing.TB, source search.IndexerOptions, shards int) *follow
 func (f *follower) Has(context.Context, string) (bool, error) { return true, nil }
 
 func (f *follower) State(ctx context.Context, workspaceID string) (document.State, error) {
-	change, err := f.source.Source.DocumentChange(ctx, workspaceID)
-	return document.State{Change: change}, err
+	return f.source.Source.DocumentState(ctx, workspaceID)
 }
 
 func (f *follower) Open(ctx context.Context, workspaceID string, state document.State) (search.Reader, error) {

@@ -144,6 +144,7 @@ type replacement struct {
 	index    *index.Index
 	settings *settings
 	position int64 // its last change
+	seen     document.State
 	batch    int
 	done     chan error // receives the result
 }
@@ -197,7 +198,7 @@ func (f *folder) withdraw(r *replacement) bool {
 // fill adds the changes up to one to a replacement.
 func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64) error {
 	for r.position < to {
-		changes, err := x.o.Source.DocumentChanges(ctx, f.workspaceID, r.position, r.batch)
+		changes, now, err := x.o.Source.FollowDocuments(ctx, f.workspaceID, document.Following{After: r.position, Limit: r.batch, Has: r.seen})
 		if err != nil {
 			return fmt.Errorf("read changes after %d: %w", r.position, err)
 		}
@@ -206,6 +207,7 @@ func (x *Indexer) fill(ctx context.Context, f *folder, r *replacement, to int64)
 		}
 		f.noteSettings(changes) // the index keeps its own until it serves
 		before := r.position
+		r.seen = now
 		if r.position, err = x.applyAll(ctx, r, changes); err != nil {
 			return err
 		}
@@ -223,7 +225,7 @@ func (x *Indexer) applyAll(ctx context.Context, r *replacement, changes []docume
 			err = fmt.Errorf("index: %v", cause)
 		}
 	}()
-	return x.apply(ctx, r.index, r.settings, changes)
+	return x.apply(ctx, r.index, r.settings, changes, r.seen)
 }
 
 // replace lets the index that was built beside f's take its place. Only the indexing goroutine calls it, so no change is
@@ -263,6 +265,8 @@ func (x *Indexer) takePlace(f *folder, r *replacement) error {
 	f.holds.Store(true)
 	f.raise(r.position) // changes that were committed during the read are included
 	f.position.Store(r.position)
+	f.seen.Store(&r.seen)
+	f.doubts.Add(1) // more can have been lost since it was read
 	if !wasOpen {
 		return f.closeIndex()
 	}

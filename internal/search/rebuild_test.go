@@ -21,16 +21,16 @@ type pausedSource struct {
 	goOn    chan struct{}
 }
 
-func (s *pausedSource) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *pausedSource) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
 	select {
 	case <-s.armed:
-		if after == 0 {
+		if f.After == 0 && f.Limit > 0 {
 			s.reached <- struct{}{}
 			<-s.goOn
 		}
 	default:
 	}
-	return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+	return s.Source.FollowDocuments(ctx, workspaceID, f)
 }
 
 func TestSearchesContinueDuringARebuild(t *testing.T) {
@@ -150,11 +150,11 @@ type failingSource struct {
 	on bool
 }
 
-func (s *failingSource) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *failingSource) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
 	if s.on {
-		return nil, errRead
+		return nil, document.State{}, errRead
 	}
-	return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+	return s.Source.FollowDocuments(ctx, workspaceID, f)
 }
 
 func filesOf(t *testing.T, dir string) map[string]string {

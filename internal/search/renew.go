@@ -131,19 +131,26 @@ func (x *Indexer) renew(ctx context.Context, f *folder, open *index.Index) (more
 	if next.after != "" {
 		filter.After = &document.Position{ID: next.after}
 	}
+	now, err := f.confirm(ctx, x.o.Source)
+	if err != nil {
+		return false, fmt.Errorf("read the state of the documents: %w", err)
+	}
 	page, err := x.o.Settings.ListDocuments(ctx, f.workspaceID, filter)
 	if err != nil {
 		return false, fmt.Errorf("read documents to index again: %w", err)
 	}
 	if len(page) > 0 {
-		// Their changes that are not in the index yet follow, and have no effect.
-		changes := make([]document.Change, len(page))
+		// Their changes that are not in the index yet follow. Those up to now have no effect then.
+		changes := make([]document.Change, 0, len(page))
 		number := changeOf(open)
 		for i := range page {
-			changes[i] = document.Change{Number: number, ID: page[i].ID, Document: &page[i]}
+			if page[i].Change <= now.Change {
+				changes = append(changes, document.Change{Number: number, ID: page[i].ID, Document: &page[i]})
+			}
 		}
+		f.seen.Store(&now)
 		err := x.guard(f, func() error {
-			_, err := x.apply(ctx, open, next.known, changes)
+			_, err := x.apply(ctx, open, next.known, changes, now)
 			return err
 		})
 		if err != nil {

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"keepsake/internal/base/coalesce"
+	"keepsake/internal/search/document"
 )
 
-// Other processes do not report their changes of documents. So a search reads the number of its workspace's last change from
-// the source before it reads the index. The numbers of all workspaces are read regularly, so that most changes are in an index
+// Other processes do not report their changes of documents. So a search reads the state of its workspace's documents from
+// the source before it reads the index. The states of all workspaces are read regularly, so that most changes are in an index
 // before it is searched.
 
-// lookEvery is how often the numbers of all workspaces are read. Results of a search do not depend on it.
+// lookEvery is how often the states of all workspaces are read. Results of a search do not depend on it.
 const lookEvery = 5 * time.Second
 
-// lookAround reads the numbers of all workspaces regularly until ctx ends.
+// lookAround reads the states of all workspaces regularly until ctx ends.
 func (x *Indexer) lookAround(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -35,34 +36,43 @@ func (x *Indexer) lookAround(ctx context.Context) {
 
 func (x *Indexer) look(ctx context.Context) error {
 	before := x.known()
-	last, err := x.o.Source.ChangedWorkspaces(ctx)
+	now, err := x.o.Source.ChangedWorkspaces(ctx)
 	if err != nil {
 		return fmt.Errorf("list workspaces with documents: %w", err)
 	}
 	for f, known := range before {
-		x.hear(f, known, last[f.workspaceID])
+		x.hear(f, known, now[f.workspaceID])
 	}
 	return nil
 }
 
-// known returns the last known change of every workspace.
-func (x *Indexer) known() map[*folder]int64 {
+// knowledge is what is known of a workspace before the source is read.
+type knowledge struct {
+	change int64          // the last one
+	seen   document.State // by its index
+}
+
+func (f *folder) knowledge() knowledge { return knowledge{f.known(), f.sees()} }
+
+// known returns what is known of every workspace.
+func (x *Indexer) known() map[*folder]knowledge {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := make(map[*folder]int64, len(x.folders))
+	all := make(map[*folder]knowledge, len(x.folders))
 	for _, f := range x.folders {
-		all[f] = f.known()
+		all[f] = f.knowledge()
 	}
 	return all
 }
 
-// hear processes the number of f's last change from the source. known is the last change that was known before the source was
-// read. A lower number means that the source has lost changes, as in a failover to a standby that lacked some. Then the index
-// is checked, and rebuilt if it is ahead.
-func (x *Indexer) hear(f *folder, known, last int64) {
-	if last < known {
-		f.lower(last)
-	} else if !f.raise(last) {
+// hear processes the state of f's documents from the source. known is what was known before the source was read. The documents can have
+// lost changes, as in a failover to a standby that lacked some.
+func (x *Indexer) hear(f *folder, known knowledge, now document.State) {
+	switch {
+	case now.Change < known.change || known.seen.Ahead(now):
+		f.lower(now.Change)
+		f.doubts.Add(1)
+	case !f.raise(now.Change):
 		return
 	}
 	if f.holds.Load() {
@@ -77,25 +87,25 @@ func (x *Indexer) upToDate(ctx context.Context, workspaceID string) (*folder, er
 	if !x.o.Shared {
 		return f, nil
 	}
-	known := int64(0)
+	var known knowledge
 	if f != nil {
-		known = f.known()
+		known = f.knowledge()
 	}
-	last, err := x.changes.read(ctx, workspaceID)
+	now, err := x.states.read(ctx, workspaceID)
 	if err != nil {
-		return nil, fmt.Errorf("read the number of the last change: %w", err)
+		return nil, fmt.Errorf("read the state of the documents: %w", err)
 	}
 	if f == nil {
-		if last == 0 {
+		if now.Change == 0 {
 			return nil, nil
 		}
 		f = x.folder(workspaceID)
 	}
-	x.hear(f, known, last)
+	x.hear(f, known, now)
 	return f, nil
 }
 
-// reads reads the number of a workspace's last change, or its state. Searches that arrive during a read share the next one, so the
+// reads reads the state of a workspace's documents. Searches that arrive during a read share the next one, so the
 // result is never older than the search.
 type reads[T any] struct {
 	batches *coalesce.Batcher[*T]

@@ -105,21 +105,21 @@ type asking struct {
 
 var errAway = problem.NotAvailable("The database cannot be reached.", time.Second)
 
-func (s *asking) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
+func (s *asking) DocumentState(ctx context.Context, workspaceID string) (now document.State, err error) {
 	if s.refuses.Load() {
-		return 0, errAway
+		return now, errAway
 	}
 	if s.hold != nil {
 		select {
 		case <-s.hold:
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return now, ctx.Err()
 		}
 	}
-	return s.Source.DocumentChange(ctx, workspaceID)
+	return s.Source.DocumentState(ctx, workspaceID)
 }
 
-func (s *asking) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
+func (s *asking) ChangedWorkspaces(ctx context.Context) (map[string]document.State, error) {
 	if s.refuses.Load() {
 		return nil, errAway
 	}
@@ -127,12 +127,14 @@ func (s *asking) ChangedWorkspaces(ctx context.Context) (map[string]int64, error
 	return s.Source.ChangedWorkspaces(ctx)
 }
 
-func (s *asking) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *asking) FollowDocuments(ctx context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
 	if s.refuses.Load() {
-		return nil, errAway
+		return nil, document.State{}, errAway
 	}
-	defer tell(s.read) // what is written after it is not in
-	return s.Source.DocumentChanges(ctx, workspaceID, after, limit)
+	if f.Limit > 0 {
+		defer tell(s.read) // what is written after it is not in
+	}
+	return s.Source.FollowDocuments(ctx, workspaceID, f)
 }
 
 func tell(c chan struct{}) {
@@ -225,69 +227,4 @@ func TestANewMemberHasLoadedWithoutAnyIndex(t *testing.T) {
 	if s := a.indexer.State(); s.Held != 0 || s.Builds.Total() != 0 {
 		t.Errorf("without a search, it has %+v", s)
 	}
-}
-
-// A database server that ends may have a successor that lacks the last changes. What was indexed of them goes.
-func TestChangesThatWereLostLeaveTheIndex(t *testing.T) {
-	t.Parallel()
-	ofThisProcess(t)
-	ahead := setup(t)
-	ahead.text("a", "stone", "b", "stone", "c", "stone")
-	behind := setup(t)
-	behind.text("a", "stone")
-	for _, look := range []bool{false, true} {
-		t.Run(fmt.Sprint("look ", look), func(t *testing.T) {
-			t.Parallel()
-			source := &swapped{}
-			source.set(ahead.store.Documents)
-			looked := &asking{Source: source, looked: make(chan struct{}, 1)}
-			a := ahead.another(func(o *search.IndexerOptions) { o.Source = looked })
-			if got := a.ids(t, "stone"); len(got) != 3 {
-				t.Fatalf("found %v, want three", got)
-			}
-			source.set(behind.store.Documents)
-			if look {
-				<-looked.looked
-				must(t, a.indexer.Look(t.Context()))
-				<-looked.looked
-			}
-			await.Until(t, "the search is available", func() bool {
-				answer, err := a.Search(t.Context(), workspace, search.Request{Query: "stone"})
-				if p, ok := problem.As(err); ok && p.Kind == problem.Unavailable {
-					return false
-				}
-				if err != nil || answer.Total != 1 {
-					t.Fatalf("found %+v, %v, want one", answer, err)
-				}
-				return true
-			})
-		})
-	}
-}
-
-// swapped reads from one store and then from another.
-type swapped struct{ now atomic.Pointer[search.Source] }
-
-func (s *swapped) set(to search.Source) { s.now.Store(&to) }
-
-func (s *swapped) source() search.Source { return *s.now.Load() }
-
-func (s *swapped) Documents(ctx context.Context, workspaceID string, ids []string) ([]document.Document, error) {
-	return s.source().Documents(ctx, workspaceID, ids)
-}
-
-func (s *swapped) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	return s.source().DocumentChanges(ctx, workspaceID, after, limit)
-}
-
-func (s *swapped) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
-	return s.source().DocumentChange(ctx, workspaceID)
-}
-
-func (s *swapped) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
-	return s.source().DocumentCount(ctx, workspaceID)
-}
-
-func (s *swapped) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
-	return s.source().ChangedWorkspaces(ctx)
 }

@@ -38,31 +38,41 @@ func (s *shelves) Documents(context.Context, string, []string) ([]document.Docum
 	return nil, nil
 }
 
-func (s *shelves) DocumentChanges(_ context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
+func (s *shelves) FollowDocuments(_ context.Context, workspaceID string, f document.Following) ([]document.Change, document.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.list[workspaceID]
-	return all[after:min(int(after)+limit, len(all))], nil
+	return all[f.After:min(int(f.After)+f.Limit, len(all))], stateOf(all), nil
 }
 
-func (s *shelves) DocumentChange(_ context.Context, workspaceID string) (int64, error) {
+func (s *shelves) DocumentState(_ context.Context, workspaceID string) (document.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return int64(len(s.list[workspaceID])), nil
+	return stateOf(s.list[workspaceID]), nil
+}
+
+func (s *shelves) HadDocumentState(context.Context, string, document.State) (bool, error) {
+	return true, nil
 }
 
 func (s *shelves) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
-	return s.DocumentChange(ctx, workspaceID)
+	now, err := s.DocumentState(ctx, workspaceID)
+	return now.Change, err
 }
 
-func (s *shelves) ChangedWorkspaces(context.Context) (map[string]int64, error) {
+func (s *shelves) ChangedWorkspaces(context.Context) (map[string]document.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := map[string]int64{}
+	all := map[string]document.State{}
 	for id, list := range s.list {
-		last[id] = int64(len(list))
+		all[id] = stateOf(list)
 	}
-	return last, nil
+	return all, nil
+}
+
+func stateOf(list []document.Change) document.State {
+	n := int64(len(list))
+	return document.State{Change: n, Mark: n}
 }
 
 // serve runs an Indexer until stop is called.

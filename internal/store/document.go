@@ -31,6 +31,7 @@ type documentHead struct {
 	number    int64 // of the workspace
 	change    int64
 	documents int64
+	mark      int64 // of the transaction
 
 	collections map[string]int64 // how many documents more they have
 
@@ -90,11 +91,11 @@ func (s *Documents) documentHead(ctx context.Context, workspaceID string) (*docu
 			return nil, fmt.Errorf("number a workspace: %w", err)
 		}
 	}
-	h.held = true
+	h.held, h.mark = true, newMark()
 	unit.BeforeCommit(ctx, "document head "+workspaceID, func(ctx context.Context) error {
 		_, err := s.main.In(ctx).Exec(ctx, `
 			UPDATE document_head SET change = $1, documents = $2, mark = CASE WHEN change = $1 THEN mark ELSE $4 END WHERE number = $3`,
-			h.change, h.documents, h.number, newMark())
+			h.change, h.documents, h.number, h.mark)
 		if err != nil {
 			return fmt.Errorf("write change number: %w", err)
 		}

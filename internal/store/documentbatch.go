@@ -20,11 +20,13 @@ func (s *Documents) PutDocuments(ctx context.Context, workspaceID string, writes
 		}
 		rows[i] = documentRow{Document: w.Document, put: w.Put, values: v}
 	}
+	mark := int64(0)
 	err := s.main.Run(ctx, func(ctx context.Context) error {
 		head, err := s.documentHead(ctx, workspaceID)
 		if err != nil {
 			return err
 		}
+		mark = head.mark
 		for rest := rows; len(rest) > 0 && err == nil; {
 			n := distinct(rest)
 			err = s.putDistinct(ctx, workspaceID, head, rest[:n])
@@ -37,7 +39,7 @@ func (s *Documents) PutDocuments(ctx context.Context, workspaceID string, writes
 	}
 	written := make([]document.Written, len(rows))
 	for i := range rows {
-		written[i] = document.Written{Created: rows[i].refused == nil && !rows[i].old.live, Refused: rows[i].refused}
+		written[i] = document.Written{Created: rows[i].refused == nil && !rows[i].old.live, Mark: mark, Refused: rows[i].refused}
 	}
 	return written, nil
 }

@@ -108,90 +108,14 @@ func (s *Documents) ListDocuments(ctx context.Context, workspaceID string, f doc
 	return list, nil
 }
 
-// DocumentChanges implements document.Store.
-func (s *Documents) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	// One statement, so that all parts show the same snapshot. Each part has a limit of its own, because an engine can read
-	// them completely before it sorts them.
-	rows, err := s.main.In(ctx).Query(ctx, `
-		SELECT * FROM (
-			SELECT true, `+documentColumns+` FROM document d WHERE d.`+ofWorkspace+` AND d.change > $2 ORDER BY d.change LIMIT $3) live
-		UNION ALL SELECT * FROM (
-			SELECT false, `+buriedColumns+` FROM document_tombstone b WHERE b.`+ofWorkspace+` AND b.change > $2 ORDER BY b.change LIMIT $3) deleted
-		UNION ALL SELECT * FROM (
-			SELECT false, `+settingsColumns+` FROM collection c WHERE c.`+ofWorkspace+` AND c.change > $2 ORDER BY c.change LIMIT $3) settings
-		ORDER BY 12 LIMIT $3`, workspaceID, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list changes: %w", err)
-	}
-	defer rows.Close()
-	var list []document.Change
-	for rows.Next() {
-		var live bool
-		d, err := scanDocument(prefixed{rows, &live})
-		if err != nil {
-			return nil, fmt.Errorf("read change: %w", err)
-		}
-		c := document.Change{Number: d.Change, ID: d.ID, Collection: d.Collection}
-		if live {
-			c.Collection, c.Document = "", &d
-		}
-		list = append(list, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list changes: %w", err)
-	}
-	return list, nil
-}
-
-// prefixed is a row with one more column in front.
-type prefixed struct {
-	row   Row
-	first any
-}
-
-func (p prefixed) Scan(dest ...any) error { return p.row.Scan(append([]any{p.first}, dest...)...) }
-
-// DocumentChange implements document.Store.
-func (s *Documents) DocumentChange(ctx context.Context, workspaceID string) (int64, error) {
-	return s.headNumber(ctx, workspaceID, "change")
-}
-
 // DocumentCount implements document.Store.
-func (s *Documents) DocumentCount(ctx context.Context, workspaceID string) (int64, error) {
-	return s.headNumber(ctx, workspaceID, "documents")
-}
-
-// headNumber reads a column of a workspace's row of document_head, or returns 0 if there is none.
-func (s *Documents) headNumber(ctx context.Context, workspaceID, column string) (int64, error) {
-	var n int64
-	err := s.main.In(ctx).QueryRow(ctx, `SELECT `+column+` FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
+func (s *Documents) DocumentCount(ctx context.Context, workspaceID string) (n int64, err error) {
+	err = s.main.In(ctx).QueryRow(ctx, `SELECT documents FROM document_head WHERE workspace_id = $1`, workspaceID).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the head of the documents: %w", err)
+		return 0, fmt.Errorf("count documents: %w", err)
 	}
 	return n, nil
-}
-
-// ChangedWorkspaces implements document.Store.
-func (s *Documents) ChangedWorkspaces(ctx context.Context) (map[string]int64, error) {
-	rows, err := s.main.In(ctx).Query(ctx, `SELECT workspace_id, change FROM document_head WHERE change > 0`)
-	if err != nil {
-		return nil, fmt.Errorf("list change numbers: %w", err)
-	}
-	defer rows.Close()
-	last := map[string]int64{}
-	for rows.Next() {
-		var id string
-		var n int64
-		if err := rows.Scan(&id, &n); err != nil {
-			return nil, fmt.Errorf("read change number: %w", err)
-		}
-		last[id] = n
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list change numbers: %w", err)
-	}
-	return last, nil
 }

@@ -61,6 +61,7 @@ type Write struct {
 // Written is the outcome of a Write.
 type Written struct {
 	Created bool
+	Mark    int64 // of the transaction, see State
 	Refused error // the problem because of which it was not written
 }
 
@@ -114,12 +115,16 @@ type Store interface {
 	DeleteDocument(ctx context.Context, workspaceID, id string, ifRevision revision.Expected) error
 	// ListDocuments reads at most f.Limit documents in the order of f.Sort.
 	ListDocuments(ctx context.Context, workspaceID string, f Filter) ([]Document, error)
-	// DocumentChanges reads at most limit changes after a number.
-	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]Change, error)
-	// DocumentChange returns the number of the workspace's last change, or 0.
-	DocumentChange(ctx context.Context, workspaceID string) (int64, error)
+	// FollowDocuments reads changes for an index, and the state of the documents that has them. It returns ErrLost if the documents did not
+	// have the state f.Has.
+	FollowDocuments(ctx context.Context, workspaceID string, f Following) ([]Change, State, error)
+	// DocumentState returns the state of the documents.
+	DocumentState(ctx context.Context, workspaceID string) (State, error)
+	// HadDocumentState reports whether the transaction that made a change had a mark. It also returns false if at least 10,000 changes
+	// more than there are documents were made since.
+	HadDocumentState(ctx context.Context, workspaceID string, had State) (bool, error)
 	// DocumentCount returns how many documents a workspace has.
 	DocumentCount(ctx context.Context, workspaceID string) (int64, error)
-	// ChangedWorkspaces returns the number of the last change of each workspace that has one.
-	ChangedWorkspaces(ctx context.Context) (map[string]int64, error)
+	// ChangedWorkspaces returns the state of the documents of each workspace that has had any.
+	ChangedWorkspaces(ctx context.Context) (map[string]State, error)
 }

@@ -70,10 +70,11 @@ type chunk struct {
 // stored.
 func (s *Service) Import(ctx context.Context, workspaceID string, lines Lines, o ImportOptions) (Imported, error) {
 	var total Imported
-	before, err := s.o.Store.DocumentChange(ctx, workspaceID)
+	state, err := s.o.Store.DocumentState(ctx, workspaceID)
 	if err != nil {
 		return total, fmt.Errorf("import: %w", err)
 	}
+	before := state.Change
 	index := importIndex{o: &s.o, workspaceID: workspaceID}
 	bulk := event.NewBulk(s.o.Events, event.DocumentImported, workspaceID)
 	defer bulk.End(ctx)
@@ -119,9 +120,9 @@ type importIndex struct {
 	alone       bool  // the import does not wait for the index
 }
 
-// stored adds a chunk to the part. written are the documents that it changed.
-func (x *importIndex) stored(c *chunk, written []*Document) {
-	x.o.Stored(x.workspaceID, written)
+// stored adds a chunk to the part. written are the documents that it changed, by a transaction with a mark.
+func (x *importIndex) stored(c *chunk, written []*Document, mark int64) {
+	x.o.Stored(x.workspaceID, written, mark)
 	x.last = written[len(written)-1].Change
 	x.lines += c.good
 	x.bytes += c.bytes
@@ -217,11 +218,11 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 	var stored Imported
 	put := func(ctx context.Context) error {
 		stored = Imported{} // the transaction can run several times
-		written, err := s.putLines(ctx, workspaceID, c.lines, &stored)
+		written, mark, err := s.putLines(ctx, workspaceID, c.lines, &stored)
 		if err != nil || len(written) == 0 {
 			return err
 		}
-		unit.AfterCommit(ctx, func() { index.stored(&c, written) })
+		unit.AfterCommit(ctx, func() { index.stored(&c, written, mark) })
 		return bulk.Add(ctx, itemsOf(written), c.done)
 	}
 	run := put
@@ -246,9 +247,9 @@ func (s *Service) storeChunk(ctx context.Context, workspaceID string, c chunk, t
 // repeated counts a line without an ID that is equal to one before it.
 var repeated = field.IssueCount{Field: "body", Issue: string(problem.Duplicate), Count: 1}
 
-// putLines stores and counts lines, and returns what it wrote. A line that the store refuses, because the workspace is full,
-// does not affect the others.
-func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (stored []*Document, err error) {
+// putLines stores and counts lines, and returns what it wrote and the mark of the transaction. A line that the store refuses, because
+// the workspace is full, does not affect the others.
+func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line, counts *Imported) (stored []*Document, mark int64, err error) {
 	now, put := s.now(), Put{Max: s.o.Max(workspaceID), MaxBytes: s.o.MaxBytes(workspaceID)}
 	writes := make([]Write, 0, len(lines))
 	for i := range lines {
@@ -260,7 +261,7 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 	}
 	written, err := s.o.Store.PutDocuments(ctx, workspaceID, writes)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	refused := map[string]error{} // by ID
 	for i := range lines {
@@ -281,6 +282,7 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 			counts.Note(issue)
 		}
 		w := written[0]
+		mark = w.Mark
 		switch {
 		case w.Refused == ErrRepeated: //nolint:errorlint // our own value
 			counts.Note(repeated)
@@ -296,5 +298,5 @@ func (s *Service) putLines(ctx context.Context, workspaceID string, lines []Line
 		}
 		writes, written = writes[1:], written[1:]
 	}
-	return stored, nil
+	return stored, mark, nil
 }

@@ -63,7 +63,9 @@ func setupWith(t *testing.T, change func(o *document.Options)) *bundle {
 		MaxBytes: func(string) *int64 { return nil },
 		Changed:  func(_ string, number int64) { b.changes = append(b.changes, number) },
 		NewID:    func() string { made++; return fmt.Sprintf("doc_%d", made) },
-		Stored:   func(_ string, list []*document.Document) { b.stored = append(b.stored, list[len(list)-1].Change) },
+		Stored: func(_ string, list []*document.Document, _ int64) {
+			b.stored = append(b.stored, list[len(list)-1].Change)
+		},
 		Pace: func(_ context.Context, _ string, change int64) error {
 			if b.pace == nil {
 				return nil
@@ -296,7 +298,7 @@ func TestImportRunsItsTransactionsInTheBackground(t *testing.T) {
 				outside++
 			}
 		}
-		o.Stored = func(string, []*document.Document) { count() }
+		o.Stored = func(string, []*document.Document, int64) { count() }
 		o.Changed = func(string, int64) { count() }
 	})
 	if _, err := b.Import(t.Context(), workspace, lines(short(600)...), document.ImportOptions{}); err != nil || inside != 3 || outside != 1 {

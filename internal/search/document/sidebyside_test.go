@@ -45,7 +45,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		service := document.NewService(document.Options{
 			Store: s.Documents, Units: s, Together: true, Now: time.Now, Max: func(string) *int64 { return new(int64(limit)) },
 			MaxBytes: func(string) *int64 { return nil },
-			Changed:  func(string, int64) {}, Stored: func(string, []*document.Document) {}, NewID: func() string { panic("ids are given") },
+			Changed:  func(string, int64) {}, Stored: func(string, []*document.Document, int64) {}, NewID: func() string { panic("ids are given") },
 		})
 		for w := range workspaces {
 			// The workspaces in one order here and in the other there.
@@ -78,10 +78,10 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		if err != nil || len(list) != lines+16 {
 			t.Errorf("%s: %d documents, %v, want %d", id, len(list), err, lines+16)
 		}
-		last, err := stores[1].Documents.DocumentChange(t.Context(), id)
+		last, err := stores[1].Documents.DocumentState(t.Context(), id)
 		want := int64(2 * (lines + 8*(puts+puts/4))) // each import, and the puts and deletes of eight
-		if err != nil || last != want {
-			t.Errorf("%s: the last change is %d, %v, want %d", id, last, err, want)
+		if err != nil || last.Change != want {
+			t.Errorf("%s: the last change is %d, %v, want %d", id, last.Change, err, want)
 		}
 		changes, err := stores[0].Documents.DocumentChanges(t.Context(), id, 0, 10_000)
 		if err != nil || len(changes) != len(list) {

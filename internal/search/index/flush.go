@@ -32,7 +32,7 @@ func (x *Index) Flush() error {
 		return fmt.Errorf("flush: %w", err)
 	}
 	x.flushes.Add(1)
-	x.flushed, x.labelled = s.change, s.label
+	x.stored = s.about
 	next := x.current.withFlush(s, flushed)
 	x.publish(next)
 	x.o.Maintenance.flushed(x, next.memory(0))
@@ -47,8 +47,8 @@ func (x *Index) beginFlush() *Snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.current
-	unchanged := s.change == x.flushed && s.label == x.labelled && s.memory(0) == 0
-	if x.closed || unchanged || s.files == 0 && x.flushed == 0 && s.memory(0) <= x.o.SmallBytes {
+	unchanged := s.change == x.stored.change && s.label == x.stored.label && s.memory(0) == 0
+	if x.closed || unchanged || s.files == 0 && x.stored.change == 0 && s.memory(0) <= x.o.SmallBytes {
 		x.o.Maintenance.flushed(x, 0)
 		return nil
 	}
@@ -73,7 +73,7 @@ func (x *Index) writeFlush(s *Snapshot) (flushed *segment, err error) {
 	if flushed != nil {
 		saved = append(saved, part{segment: flushed})
 	}
-	if err := x.writeManifest(s.change, s.label, saved); err != nil {
+	if err := x.writeManifest(&s.about, saved); err != nil {
 		x.discard(flushed, err)
 		return nil, err
 	}

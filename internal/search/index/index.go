@@ -79,8 +79,7 @@ type Index struct {
 	closed bool
 
 	manifests sync.Mutex // held while the manifest and the parts that it describes are replaced
-	flushed   int64      // the last change in files
-	labelled  string     // the label in the manifest
+	stored    about      // in the manifest
 	next      uint64     // number of the next file
 
 	merging sync.Mutex // held during a merge of files
@@ -99,13 +98,13 @@ var errClosed = errors.New("the index is closed")
 func Open(dir string, o Options) (*Index, error) {
 	o.setDefaults(dir)
 	x := &Index{o: o, seed: newSeed(), next: 1}
-	first := &Snapshot{index: x, label: o.Label}
+	first := &Snapshot{index: x, about: about{label: o.Label}}
 	if o.files != nil {
 		if err := x.load(first); err != nil {
 			return nil, fmt.Errorf("open index: %w", err)
 		}
 	}
-	x.flushed, x.labelled = first.change, first.label
+	x.stored = first.about
 	x.publish(first)
 	x.o.Maintenance.merge(x, x.mergeAt(first))
 	return x, nil

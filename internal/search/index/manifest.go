@@ -20,6 +20,7 @@ type manifest struct {
 	Layout   int               `json:"layout"`
 	Change   int64             `json:"change"`
 	Label    string            `json:"label,omitempty"`
+	Seen     Seen              `json:"seen"`
 	Seed     uint64            `json:"seed"`
 	Next     uint64            `json:"next"`
 	Segments []manifestSegment `json:"segments"`
@@ -35,9 +36,9 @@ type manifestSegment struct {
 // errUnsure says that a manifest was perhaps replaced, so that the files of neither can be removed.
 var errUnsure = errors.New("it is unknown which manifest is stored")
 
-// writeManifest writes the state after change. The caller holds x.manifests.
-func (x *Index) writeManifest(change int64, label string, parts []part) error {
-	m := manifest{Layout: layout, Change: change, Label: label, Seed: x.seed, Next: x.nextNumber()}
+// writeManifest writes the manifest of an index with these files. The caller holds x.manifests.
+func (x *Index) writeManifest(a *about, parts []part) error {
+	m := manifest{Layout: layout, Change: a.change, Label: a.label, Seen: a.seen, Seed: x.seed, Next: x.nextNumber()}
 	for i := range parts {
 		p := &parts[i]
 		entry := manifestSegment{Name: p.name, Size: len(p.data)}
@@ -92,7 +93,7 @@ func (x *Index) load(s *Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
-	x.seed, x.next, s.change, s.label = m.Seed, m.Next, m.Change, m.Label
+	x.seed, x.next, s.about = m.Seed, m.Next, about{m.Change, m.Label, m.Seen}
 	named := map[string]bool{manifestName: true}
 	for i := range m.Segments {
 		p, err := x.loadPart(&m.Segments[i])

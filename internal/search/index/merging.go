@@ -56,7 +56,7 @@ func (x *Index) replace(parts []part, written *segment) error {
 	}
 	manifest := x.withReplacement(parts, written)
 	x.mu.Unlock()
-	if err := x.writeManifest(x.flushed, x.labelled, manifest.parts[:manifest.files]); err != nil {
+	if err := x.writeManifest(&x.stored, manifest.parts[:manifest.files]); err != nil {
 		return err
 	}
 	x.publishReplacement(parts, written)

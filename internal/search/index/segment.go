@@ -12,7 +12,7 @@ import (
 )
 
 // layout is the version of the segments and the manifest. An index with another layout is rebuilt.
-const layout = 9
+const layout = 10
 
 // A segment contains a number of documents, and never changes. It is one sequence of bytes, in a file or in memory:
 //

@@ -14,15 +14,21 @@ type Snapshot struct {
 	parts    []part // first the files, then the segments in memory; each from old to new
 	files    int    // parts that are files
 	flushing int    // parts after these that are being flushed
-	change   int64
-	label    string
-	fields   []FieldWeight // entries of metadata in which Near, Count and Begins look for words
-	docs     int64         // live documents
-	titles   int64         // sums of their coded lengths
-	texts    int64
+	about
+	fields []FieldWeight // entries of metadata in which Near, Count and Begins look for words
+	docs   int64         // live documents
+	titles int64         // sums of their coded lengths
+	texts  int64
 
 	byLanguage languageCounts // live documents
 	changedAt  time.Time      // zero: before the index was opened
+}
+
+// about is what is known about the documents of an index.
+type about struct {
+	change int64  // the last one in the index
+	label  string // how its documents were made
+	seen   Seen
 }
 
 // part is a segment with its dead documents. Its bitmaps are copied before they are changed.
@@ -96,15 +102,33 @@ func (s *Snapshot) View(fields []FieldWeight) *Snapshot {
 	return &view
 }
 
+// Seen identifies a state of the documents, see document.State.
+type Seen struct {
+	Change int64 `json:"change"`
+	Mark   int64 `json:"mark"`
+}
+
+// Seen returns the last state of which the index can contain changes. Without changes it is empty.
+func (s *Snapshot) Seen() Seen { return s.seen }
+
+// SetSeen changes Seen. It is called before changes of the state are applied, and stored with them.
+func (x *Index) SetSeen(seen Seen) error {
+	return x.change(func(next *Snapshot) { next.seen = seen })
+}
+
 // SetLabel changes the label. It is stored with the next flush. It must not run at the same time as Apply.
 func (x *Index) SetLabel(label string) error {
+	return x.change(func(next *Snapshot) { next.label = label })
+}
+
+func (x *Index) change(do func(next *Snapshot)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return errClosed
 	}
 	next := x.current.clone()
-	next.label = label
+	do(next)
 	x.publish(next)
 	return nil
 }
@@ -123,7 +147,7 @@ func (s *Snapshot) Documents(term string) (docs int64, err error) {
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{
 		index: s.index, parts: slices.Clone(s.parts), files: s.files, flushing: s.flushing,
-		change: s.change, label: s.label, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
+		about: s.about, docs: s.docs, titles: s.titles, texts: s.texts, byLanguage: s.byLanguage, changedAt: s.changedAt,
 	}
 }
 

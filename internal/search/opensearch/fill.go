@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"keepsake/internal/search/document"
@@ -54,12 +53,12 @@ func (w *worker) advance(ctx context.Context, f *filled, now document.State) (mo
 			return false, err
 		}
 	}
-	if f.ahead(now) {
+	if f.has.Ahead(now) {
 		// Another process can have stored later changes since now was read, but numbers only rise.
 		if now, err = w.o.Source.State(ctx, w.id); err != nil {
 			return false, fmt.Errorf("read the state of the documents: %w", err)
 		}
-		if f.ahead(now) {
+		if f.has.Ahead(now) {
 			return false, document.ErrLost
 		}
 	}
@@ -105,11 +104,6 @@ func (w *worker) advance(ctx context.Context, f *filled, now document.State) (mo
 	return f.has.Change < now.Change, nil
 }
 
-// ahead reports whether an index contains changes that documents in a state do not have.
-func (f *filled) ahead(now document.State) bool {
-	return f.has.Change > now.Change || f.has.Change == now.Change && f.has.Mark != now.Mark
-}
-
 // remember reads what an index contains.
 func (w *worker) remember(ctx context.Context, f *filled) error {
 	has, _, err := w.o.Client.position(ctx, f.index+writeEnd)
@@ -145,7 +139,7 @@ func (w *worker) changes(ctx context.Context, f *filled, now document.State) (*C
 			return changes, now, nil
 		}
 	}
-	from := document.Following{After: f.has.Change, Limit: f.batch, Has: f.seen, Oldest: w.oldest()}
+	from := document.Following{After: f.has.Change, Limit: f.batch, Has: f.seen}
 	changes, seen, err := w.o.Source.Follow(ctx, w.id, from)
 	if errors.Is(err, document.ErrLost) {
 		err = w.lost(ctx, f)
@@ -156,8 +150,8 @@ func (w *worker) changes(ctx context.Context, f *filled, now document.State) (*C
 	return changes, seen, nil
 }
 
-// lost returns document.ErrLost if an index was not written by another process since f.seen was read. Such a process makes the database
-// forget the state.
+// lost returns document.ErrLost if an index was not written by another process since f.seen was read. Then the database has perhaps
+// forgotten the state.
 func (w *worker) lost(ctx context.Context, f *filled) error {
 	seen, _, err := w.o.Client.position(ctx, f.index+wordsEnd+writeEnd)
 	if err != nil {
@@ -168,21 +162,6 @@ func (w *worker) lost(ctx context.Context, f *filled) error {
 	}
 	f.has.Change = unknown
 	return &Error{State: Conflicting, Type: "another process follows the index"}
-}
-
-// oldest returns the number of the oldest state that an index of the workspace needs.
-func (w *worker) oldest() int64 {
-	oldest := int64(math.MaxInt64)
-	for _, f := range []*filled{w.serving, w.building} {
-		switch {
-		case f == nil:
-		case f.has.Change == unknown:
-			return 0
-		case f.seen != (document.State{}):
-			oldest = min(oldest, f.seen.Change)
-		}
-	}
-	return oldest
 }
 
 // store stores changes: first the words, so that none is missing in the dictionary.

@@ -109,7 +109,6 @@ func (s *table) Follow(_ context.Context, _ string, f document.Following) (*open
 	if f.Has != (document.State{}) && !s.rows.had[f.Has] {
 		return nil, document.State{}, document.ErrLost
 	}
-	maps.DeleteFunc(s.rows.had, func(had document.State, _ bool) bool { return had.Change < f.Oldest })
 	s.rows.had[s.rows.now] = true
 	return s.changes(f.After, f.Limit), s.rows.now, nil
 }

@@ -301,10 +301,12 @@ func testDocument(t *testing.T, setup setup) {
 				t.Fatalf("change %d has the number %d", i+1, c.Number)
 			}
 		}
-		last, err := s.Documents.ChangedWorkspaces(t.Context())
+		now, err := s.Documents.DocumentState(t.Context(), "wsp_a")
 		noError(t, err)
-		if diff := cmp.Diff(map[string]int64{"wsp_a": 8 * 16 * 3}, last); diff != "" {
-			t.Error(diff)
+		changed, err := s.Documents.ChangedWorkspaces(t.Context())
+		noError(t, err)
+		if diff := cmp.Diff(map[string]document.State{"wsp_a": now}, changed); diff != "" || now.Change != 8*16*3 {
+			t.Errorf("%v: %s", now, diff)
 		}
 	})
 
@@ -340,9 +342,9 @@ func wantCount(t *testing.T, s *store.Store, workspaceID string, want int64) {
 
 func wantChange(t *testing.T, s *store.Store, workspaceID string, want int64) {
 	t.Helper()
-	n, err := s.Documents.DocumentChange(t.Context(), workspaceID)
+	now, err := s.Documents.DocumentState(t.Context(), workspaceID)
 	noError(t, err)
-	if n != want {
-		t.Errorf("last change: got %d, want %d", n, want)
+	if now.Change != want {
+		t.Errorf("last change: got %d, want %d", now.Change, want)
 	}
 }

@@ -245,7 +245,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	if want := slices.Sorted(maps.Keys(model)); !sort.StringsAreSorted(ids) || !slices.Equal(ids, want) {
 		rt.Fatalf("listed: %v, want %v", ids, want)
 	}
-	if n, err := s.Documents.DocumentChange(ctx, workspaceID); err != nil || n != changes {
-		rt.Fatalf("last change %d (error %v), want %d", n, err, changes)
+	if now, err := s.Documents.DocumentState(ctx, workspaceID); err != nil || now.Change != changes {
+		rt.Fatalf("last change %d (error %v), want %d", now.Change, err, changes)
 	}
 }

@@ -67,15 +67,14 @@ func testDocumentState(t *testing.T, setup setup) {
 		}
 	})
 
-	t.Run("AStateIsKnownUntilALaterOneIsNeeded", func(t *testing.T) {
+	t.Run("AnIndexFollowsFromAStateThatTheDocumentsHad", func(t *testing.T) {
 		s := setup(t)
 		var states []document.State
-		follow := func(after int64, has document.State, oldest int64) error {
+		follow := func(after int64, has document.State) error {
 			t.Helper()
 			_, err := s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("a"), put())
 			noError(t, err)
-			f := document.Following{After: after, Limit: 10, Has: has, Oldest: oldest}
-			changes, now, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", f)
+			changes, now, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{After: after, Limit: 10, Has: has})
 			if err == nil {
 				states = append(states, now)
 				if len(changes) != 1 || changes[0].Number != now.Change {
@@ -84,17 +83,70 @@ func testDocumentState(t *testing.T, setup setup) {
 			}
 			return err
 		}
-		noError(t, follow(0, document.State{}, 0))
-		noError(t, follow(1, states[0], 1))
-		wantStates(t, s, states, true, true)
-		noError(t, follow(2, states[1], 2))
-		wantStates(t, s, states, false, true, true)
-		lost := document.State{Change: states[2].Change, Mark: states[2].Mark ^ 1}
-		if err := follow(3, lost, 3); !errors.Is(err, document.ErrLost) {
-			t.Errorf("an index with another state: %v", err)
+		noError(t, follow(0, document.State{}))
+		noError(t, follow(1, states[0]))
+		noError(t, follow(2, states[0])) // by an index that was away
+		wantStates(t, s, states, true, true, true)
+		for _, lost := range []document.State{{Change: 2, Mark: states[1].Mark ^ 1}, {Change: 2, Mark: states[2].Mark}, {Change: 9, Mark: 1}} {
+			if err := follow(3, lost); !errors.Is(err, document.ErrLost) {
+				t.Errorf("an index with %v: %v", lost, err)
+			}
 		}
-		wantStates(t, s, states, false, true, true)
+		changes, now, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{After: 9, Limit: 10, Has: states[2]})
+		if noError(t, err); len(changes) > 0 || now.Change != 6 {
+			t.Errorf("after the last change there are %v and %v", changes, now)
+		}
+		if changes, now, err = s.Documents.FollowDocuments(t.Context(), "wsp_b", document.Following{Limit: 10}); err != nil || len(changes) > 0 || now != (document.State{}) {
+			t.Errorf("without documents there are %v, %v, %v", changes, now, err)
+		}
+		if _, _, err = s.Documents.FollowDocuments(t.Context(), "wsp_b", document.Following{Limit: 10, Has: now}); err != nil {
+			t.Errorf("an index without documents: %v", err)
+		}
 	})
+
+	t.Run("EveryChangeHasTheMarkOfItsTransaction", func(t *testing.T) {
+		s := setup(t)
+		written, err := s.Documents.PutDocuments(t.Context(), "wsp_a", writes("a", "b", "c"))
+		noError(t, err)
+		now, err := s.Documents.DocumentState(t.Context(), "wsp_a")
+		noError(t, err)
+		_, err = s.Documents.PutDocument(t.Context(), "wsp_a", newDocument("a"), put())
+		noError(t, err)
+		var states []document.State
+		for i, w := range written {
+			if w.Mark != now.Mark {
+				t.Errorf("document %d has the mark %d, want %d", i, w.Mark, now.Mark)
+			}
+			states = append(states, document.State{Change: int64(i + 1), Mark: w.Mark})
+		}
+		wantStates(t, s, append(states, document.State{Change: 4, Mark: now.Mark}), true, true, true, false)
+	})
+
+	t.Run("OldStatesAreForgotten", func(t *testing.T) {
+		s := setup(t)
+		var ids []string
+		for i := range 250 {
+			ids = append(ids, fmt.Sprint("d", i))
+		}
+		var states []document.State
+		for range 45 {
+			_, err := s.Documents.PutDocuments(t.Context(), "wsp_a", writes(ids...))
+			noError(t, err)
+			now, err := s.Documents.DocumentState(t.Context(), "wsp_a")
+			noError(t, err)
+			states = append(states, now)
+		}
+		// 11,250 changes, of which those before 11,000 - 10,250 are forgotten
+		wantStates(t, s, states[:4], false, false, true, true)
+	})
+}
+
+func writes(ids ...string) []document.Write {
+	list := make([]document.Write, len(ids))
+	for i, id := range ids {
+		list[i] = document.Write{Document: newDocument(id), Put: put()}
+	}
+	return list
 }
 
 func wantStates(t *testing.T, s *store.Store, states []document.State, want ...bool) {

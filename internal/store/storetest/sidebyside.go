@@ -339,10 +339,10 @@ func testOrderSideBySide(t *testing.T, setup pairSetup) {
 			})
 		}))
 		for _, w := range []string{"wsp_a", "wsp_b"} {
-			n, err := p[0].Documents.DocumentChange(t.Context(), w)
+			now, err := p[0].Documents.DocumentState(t.Context(), w)
 			noError(t, err)
-			if n != 80 {
-				t.Errorf("%s: the last change is %d, want 80", w, n)
+			if now.Change != 80 {
+				t.Errorf("%s: the last change is %d, want 80", w, now.Change)
 			}
 		}
 	})

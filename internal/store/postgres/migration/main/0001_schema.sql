@@ -181,14 +181,29 @@ CREATE TABLE document_head (
     mark         BIGINT           NOT NULL -- a random number of each transaction that changes documents; 0 before the first
 );
 
--- Marks that document_head had when an index outside of the database read changes, until it has later ones. If the mark of an index is
--- missing, the database has lost changes that the index can contain, as after a restore. workspace is document_head.number.
+-- The marks of the last transactions of each workspace, with the numbers of their last changes. If the transaction that made a change
+-- has another mark than it had for an index, the database has lost changes that the index can contain, as after a restore.
+-- workspace is document_head.number.
 CREATE TABLE document_mark (
-    workspace BIGINT           NOT NULL,
-    change    BIGINT           NOT NULL,
-    mark      BIGINT           NOT NULL,
-    PRIMARY KEY (workspace, change, mark)
+    workspace BIGINT NOT NULL,
+    change    BIGINT NOT NULL,
+    mark      BIGINT NOT NULL,
+    PRIMARY KEY (workspace, change)
 );
+
+-- An index that lacks more changes than there are documents is built in about the time in which it would read them. So no more marks than
+-- that are needed.
+CREATE FUNCTION document_marked() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+BEGIN
+    INSERT INTO document_mark (workspace, change, mark) VALUES (NEW.number, NEW.change, NEW.mark);
+    IF NEW.change / 1000 > OLD.change / 1000 THEN
+        DELETE FROM document_mark WHERE workspace = NEW.number AND change < NEW.change - 10000 - NEW.documents;
+    END IF;
+    RETURN NULL;
+END
+$body$;
+CREATE TRIGGER document_marked AFTER UPDATE ON document_head FOR EACH ROW
+    WHEN (NEW.change > OLD.change) EXECUTE FUNCTION document_marked();
 
 -- workspace is document_head.number. Times are in milliseconds.
 -- Columns of a fixed length are first, so that no padding is needed before them. The longest text is last.

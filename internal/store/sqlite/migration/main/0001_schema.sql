@@ -181,14 +181,24 @@ CREATE TABLE document_head (
     mark         INTEGER NOT NULL -- a random number of each transaction that changes documents; 0 before the first
 ) STRICT;
 
--- Marks that document_head had when an index outside of the database read changes, until it has later ones. If the mark of an index is
--- missing, the database has lost changes that the index can contain, as after a restore. workspace is document_head.number.
+-- The marks of the last transactions of each workspace, with the numbers of their last changes. If the transaction that made a change
+-- has another mark than it had for an index, the database has lost changes that the index can contain, as after a restore.
+-- workspace is document_head.number.
 CREATE TABLE document_mark (
     workspace INTEGER NOT NULL,
     change    INTEGER NOT NULL,
     mark      INTEGER NOT NULL,
-    PRIMARY KEY (workspace, change, mark)
+    PRIMARY KEY (workspace, change)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER document_marked AFTER UPDATE ON document_head WHEN NEW.change > OLD.change BEGIN
+    INSERT INTO document_mark (workspace, change, mark) VALUES (NEW.number, NEW.change, NEW.mark);
+END;
+-- An index that lacks more changes than there are documents is built in about the time in which it would read them. So no more marks than
+-- that are needed.
+CREATE TRIGGER document_marks_pruned AFTER UPDATE ON document_head WHEN NEW.change / 1000 > OLD.change / 1000 BEGIN
+    DELETE FROM document_mark WHERE workspace = NEW.number AND change < NEW.change - 10000 - NEW.documents;
+END;
 
 -- workspace is document_head.number. Times are in milliseconds.
 -- The longest text is last, so that the other columns are read without it.
