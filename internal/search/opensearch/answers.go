@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -12,8 +13,9 @@ import (
 // Answers are what a workspace's indexes answered after one change: counts of documents, and words of the dictionary. They are safe for
 // concurrent use.
 type Answers struct {
-	mu    sync.Mutex
-	known map[string]any // by the key of a question
+	mu      sync.Mutex
+	known   map[string]any     // by the key of a question
+	earlier map[string]counted // by scope; not changed
 }
 
 // maxAnswers is how many answers are kept.
@@ -21,6 +23,29 @@ const maxAnswers = 20_000
 
 // NewAnswers returns Answers that know nothing.
 func NewAnswers() *Answers { return &Answers{known: map[string]any{}} }
+
+// next returns Answers after another change of the same index. a are those after change.
+func (a *Answers) next(change, next int64) *Answers {
+	n := NewAnswers()
+	n.earlier = map[string]counted{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for scope, c := range a.earlier {
+		if c.holds(next) {
+			n.earlier[scope] = c
+		}
+	}
+	for key, answer := range a.known {
+		scope, ok := strings.CutPrefix(key, statisticsKey)
+		if !ok {
+			continue
+		}
+		if c := (counted{answer.(index.Statistics), change}); c.holds(next) {
+			n.earlier[scope] = c
+		}
+	}
+	return n
+}
 
 func (a *Answers) of(key string) (answer any, ok bool) {
 	a.mu.Lock()
@@ -80,6 +105,7 @@ type aggregation struct {
 
 // asker knows answers, and notes the questions that have none yet. Their answer is nothing, meanwhile. It implements index.Elsewhere.
 type asker struct {
+	earlier map[string]counted
 	known   map[string]any
 	missing []question
 	noted   map[string]bool
@@ -94,30 +120,6 @@ func ask[T any](a *asker, q question) (answer T) {
 		a.missing = append(a.missing, q)
 	}
 	return answer
-}
-
-// Statistics implements index.Elsewhere.
-func (a *asker) Statistics(scope string) index.Statistics {
-	return ask[index.Statistics](a, question{
-		key: "statistics " + scope,
-		body: object{
-			"size": 0, "track_total_hits": true, "query": scopeQuery(scope),
-			"aggs": object{
-				"titles":    object{"sum": object{"field": fieldTitleLen}},
-				"texts":     object{"sum": object{"field": fieldTextLen}},
-				"languages": object{"terms": object{"field": fieldLanguage, "size": 100}},
-			},
-		},
-		read: func(f *found) any {
-			s := index.Statistics{
-				Docs: f.Hits.Total.Value, Titles: int64(f.Aggregations["titles"].Value), Texts: int64(f.Aggregations["texts"].Value),
-			}
-			for _, b := range f.Aggregations["languages"].Buckets {
-				s.Languages.Add(languageOf(b.Key))
-			}
-			return s
-		},
-	})
 }
 
 // Count implements index.Elsewhere.

@@ -57,9 +57,14 @@ func (c *Cluster) answersOf(workspaceID string, state refreshed) *Answers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept, ok := c.answers[workspaceID]
-	if !ok || kept.state != state {
+	switch {
+	case ok && kept.state == state:
+		return kept.answers
+	case ok && kept.state.index == state.index && kept.state.Change < state.Change:
+		kept = answered{state, kept.answers.next(kept.state.Change, state.Change)}
+	default:
 		kept = answered{state, NewAnswers()}
-		c.answers[workspaceID] = kept
 	}
+	c.answers[workspaceID] = kept
 	return kept.answers
 }

@@ -157,7 +157,7 @@ const maxRounds = 12
 func (r *Reader) settle(do func(index.Elsewhere) error) error {
 	known := map[string]any{}
 	for range maxRounds {
-		a := &asker{known: known, noted: map[string]bool{}}
+		a := &asker{earlier: r.answers.earlier, known: known, noted: map[string]bool{}}
 		err := do(a)
 		if len(a.missing) == 0 {
 			return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"keepsake/internal/base/text"
 	"keepsake/internal/search/document"
 	"keepsake/internal/search/index"
 	"keepsake/internal/search/opensearch"
@@ -31,16 +32,23 @@ func newTable() *table {
 	return &table{rows: rows{latest: map[string]index.Change{}, had: map[document.State]bool{}}}
 }
 
-func (s *table) put(id, text string) {
+func (s *table) put(id, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.write(id, text)
+	s.write(id, body)
 }
 
-func (s *table) write(id, text string) {
+func (s *table) putIn(l text.Language, id, body string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(id, body)
+	s.rows.latest[id].Document.Language = &l
+}
+
+func (s *table) write(id, body string) {
 	n := s.next()
 	s.rows.latest[id] = index.Change{Number: n, ID: id, Document: &index.Document{
-		Title: id, Text: text, Keys: []string{index.Collection("default")}, UpdatedAt: n,
+		Title: id, Text: body, Keys: []string{index.Collection("default")}, UpdatedAt: n,
 	}}
 }
 
