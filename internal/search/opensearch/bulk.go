@@ -23,21 +23,27 @@ const bulkTimeout = "2s"
 // Bulk stores documents through an alias. It returns nil if every one is stored in this version or a higher one, and else the
 // *Error of the request, or of the first item with the most serious state. Then the others are perhaps stored.
 func (c *Client) Bulk(ctx context.Context, alias string, actions []Action) error {
+	_, err := c.bulk(ctx, alias, actions)
+	return err
+}
+
+// bulk does the same, and returns how many were not stored before.
+func (c *Client) bulk(ctx context.Context, alias string, actions []Action) (stored int, err error) {
 	if len(actions) == 0 {
-		return nil
+		return 0, nil
 	}
 	body, err := bulkBody(actions)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	answer, err := c.Do(ctx, http.MethodPost, "/"+url.PathEscape(alias)+"/_bulk?require_alias=true&timeout="+bulkTimeout, body)
+	if err == nil {
+		stored, err = bulkResult(answer, len(actions))
+	}
 	if err != nil {
-		return fmt.Errorf("store %d documents: %w", len(actions), err)
+		return 0, fmt.Errorf("store %d documents: %w", len(actions), err)
 	}
-	if err := bulkError(answer, len(actions)); err != nil {
-		return fmt.Errorf("store %d documents: %w", len(actions), err)
-	}
-	return nil
+	return stored, nil
 }
 
 // bulkBody writes two lines for each action.
@@ -67,8 +73,9 @@ func bulkBody(actions []Action) ([]byte, error) {
 	return body, nil
 }
 
-// bulkError reads the result of every item. The status of the request does not tell: it is 200 also if all of them failed.
-func bulkError(answer []byte, want int) error {
+// bulkResult reads the result of every item, and counts those that changed something. The status of the request does not tell: it is
+// 200 also if all of them failed.
+func bulkResult(answer []byte, want int) (changed int, err error) {
 	var bulk struct {
 		Items []map[string]struct {
 			Status int      `json:"status"`
@@ -76,13 +83,15 @@ func bulkError(answer []byte, want int) error {
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(answer, &bulk); err != nil || len(bulk.Items) != want {
-		return &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
+		return 0, &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
 	}
 	var worst *Error
 	for _, item := range bulk.Items {
 		for _, result := range item {
 			switch status := result.Status; {
-			case status == http.StatusConflict, status >= 200 && status < 300: // stored, in this version or a higher one
+			case status == http.StatusConflict: // stored, in this version or a higher one
+			case status >= 200 && status < 300:
+				changed++
 			default:
 				if failed := result.Error.failure(status); worst == nil || seriousness[failed.State] > seriousness[worst.State] {
 					worst = failed
@@ -90,13 +99,13 @@ func bulkError(answer []byte, want int) error {
 			}
 		}
 		if len(item) != 1 {
-			return &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
+			return 0, &Error{State: Failed, Status: http.StatusOK, Type: "the answer to a bulk is incomplete"}
 		}
 	}
 	if worst == nil {
-		return nil
+		return changed, nil
 	}
-	return worst
+	return 0, worst
 }
 
 // seriousness orders the states of items: what passes by itself comes last.

@@ -203,7 +203,8 @@ func (c *Client) remove(ctx context.Context, index string, hits []hit) error {
 	if err != nil {
 		return fmt.Errorf("remove documents: %w", err)
 	}
-	return bulkError(answer, len(hits))
+	_, err = bulkResult(answer, len(hits))
+	return err
 }
 
 // removeGone removes documents which only say that others were deleted before a time. Until then they keep the version of the deletion,

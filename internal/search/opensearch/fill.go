@@ -13,10 +13,10 @@ import (
 // filled is a generation with what this process knows of its content.
 type filled struct {
 	*generation
-	has   document.State  // what it contains; without a mark if that is not all of a state; with the number unknown: read it
-	seen  document.State  // the last state of which it can contain changes; empty: none
-	batch int             // changes to read at once
-	words map[string]bool // that are in the dictionary
+	has        document.State // what it contains; without a mark if that is not all of a state; with the number unknown: read it
+	seen       document.State // the last state of which it can contain changes; empty: none
+	batch      int            // changes to read at once
+	dictionary dictionary
 }
 
 const unknown = -1
@@ -30,7 +30,7 @@ func (f *filled) of(g *generation) *filled {
 		f.generation = g
 		return f
 	}
-	return &filled{generation: g, has: document.State{Change: unknown}, batch: firstBatch, words: map[string]bool{}}
+	return &filled{generation: g, has: document.State{Change: unknown}, batch: firstBatch, dictionary: dictionary{words: map[string]bool{}}}
 }
 
 // The number of changes that are stored at once. It is small if documents are long.
@@ -73,7 +73,8 @@ func (w *worker) advance(ctx context.Context, f *filled, now document.State) (mo
 		return false, fmt.Errorf("there are no changes after %d, though the last is %d", f.has.Change, seen.Change)
 	}
 	if seen != f.seen {
-		if err := w.o.Client.setPosition(ctx, f.index+wordsEnd+writeEnd, seen); err != nil {
+		err := w.o.Client.setPosition(ctx, f.index+wordsEnd+writeEnd, seen)
+		if f.dictionary.changed(1, err); err != nil {
 			f.has.Change = unknown
 			return false, err
 		}
@@ -166,6 +167,9 @@ func (w *worker) lost(ctx context.Context, f *filled) error {
 
 // store stores changes: first the words, so that none is missing in the dictionary.
 func (w *worker) store(ctx context.Context, f *filled, changes *Changes) error {
+	if err := f.dictionary.trust(ctx, w.o.Client, f.index+wordsEnd); err != nil {
+		return err
+	}
 	var documents, words []Action
 	encode := func() error {
 		documents, words = w.actions(f, changes.List)
@@ -178,25 +182,34 @@ func (w *worker) store(ctx context.Context, f *filled, changes *Changes) error {
 	} else {
 		_ = encode()
 	}
-	for _, part := range []struct {
-		alias   string
-		actions []Action
-	}{{f.index + wordsEnd + writeEnd, words}, {f.index + writeEnd, documents}} {
-		for rest := part.actions; len(rest) > 0; {
-			var some []Action
-			some, rest = cut(rest, atOnce)
-			if err := w.o.Client.Bulk(ctx, part.alias, some); err != nil {
-				return err
-			}
-		}
+	stored, err := w.send(ctx, f.index+wordsEnd+writeEnd, words)
+	if f.dictionary.changed(stored, err); err != nil {
+		return err
 	}
-	if len(f.words)+len(words) > maxWords {
-		clear(f.words)
+	if _, err := w.send(ctx, f.index+writeEnd, documents); err != nil {
+		return err
+	}
+	if len(f.dictionary.words)+len(words) > maxWords {
+		clear(f.dictionary.words)
 	}
 	for i := range words {
-		f.words[words[i].ID] = true
+		f.dictionary.words[words[i].ID] = true
 	}
 	return nil
+}
+
+// send stores actions, and returns how many were not stored before.
+func (w *worker) send(ctx context.Context, alias string, actions []Action) (stored int, err error) {
+	for len(actions) > 0 {
+		var some []Action
+		some, actions = cut(actions, atOnce)
+		n, err := w.o.Client.bulk(ctx, alias, some)
+		if err != nil {
+			return stored, err
+		}
+		stored += n
+	}
+	return stored, nil
 }
 
 // actions returns what to store. Of several changes of a document only the last one is among changes. A deleted document is replaced by
@@ -213,7 +226,7 @@ func (w *worker) actions(f *filled, changes []index.Change) (documents, words []
 		body, found := w.o.Writer.Document(c.ID, c.Document)
 		documents = append(documents, Action{ID: c.ID, Version: c.Number, Body: body})
 		for _, word := range found {
-			if !f.words[word] && !fresh[word] {
+			if !f.dictionary.words[word] && !fresh[word] {
 				fresh[word] = true
 				words = append(words, Action{ID: word, Body: Word(word)})
 			}

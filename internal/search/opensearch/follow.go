@@ -251,7 +251,7 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		}
 		w.report.set(func(p *Progress) { p.Here = true }, w.o.Now())
-		w.forget() // another process can have changed everything meanwhile
+		w.doubt()
 		long := insteadFor
 		if claimed {
 			long = claimFor
@@ -326,6 +326,16 @@ func (w *worker) wait(ctx context.Context, long time.Duration, wakes bool) {
 
 // forget makes the next step look at everything again.
 func (w *worker) forget() { w.check, w.serving, w.building = time.Time{}, nil, nil }
+
+// doubt makes the next step look at the indexes and what they contain, because another process can have changed everything.
+func (w *worker) doubt() {
+	w.check = time.Time{}
+	for _, f := range []*filled{w.serving, w.building} {
+		if f != nil {
+			f.has.Change, f.dictionary.trusted = unknown, false
+		}
+	}
+}
 
 // step does the next part of what is to do. more means that there is more.
 func (w *worker) step(ctx context.Context) (more bool, err error) {

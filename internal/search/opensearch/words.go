@@ -40,10 +40,11 @@ func (s *sweep) page(ctx context.Context, c *Client, f *filled) (more bool, err 
 	for i, h := range hits {
 		if counts[i] == 0 {
 			unused = append(unused, h)
-			delete(f.words, h.ID)
+			delete(f.dictionary.words, h.ID)
 		}
 	}
-	if err := c.remove(ctx, words, unused); err != nil {
+	err = c.remove(ctx, words, unused)
+	if f.dictionary.changed(len(unused), err); err != nil {
 		return false, err
 	}
 	s.after = hits[len(hits)-1].ID
