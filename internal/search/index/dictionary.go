@@ -1,9 +1,6 @@
 package index
 
-import (
-	"encoding/binary"
-	"sort"
-)
+import "encoding/binary"
 
 // The dictionary contains the terms of a segment in order, with their posting lists. Terms are in groups of 16; a term shares
 // its beginning with the term before it in the group. A table contains where the groups begin.
@@ -94,21 +91,63 @@ type terms struct {
 	entry  entry
 }
 
-// find returns the entry of a term.
+// find returns the entry of a term. It compares what terms of a group do not share with the one before, and builds none of them.
 func (d *dictionary) find(term string) (entry, bool) {
-	var t terms
-	if d.seek(&t, term) && string(t.term) == term {
-		return t.entry, true
+	if d.terms == 0 {
+		return entry{}, false
+	}
+	group := d.groupOf(term)
+	data := d.group(group)
+	offset, at := uvarint(data)
+	stem, n := uvarint(data[at:])
+	at += n
+	same := 0 // bytes that the last term, which is smaller, shares with the one that is looked for
+	for range min(groupSize, d.terms-group*groupSize) {
+		shared, n := uvarint(data[at:])
+		at += n
+		size, n := uvarint(data[at:])
+		at += n
+		rest := data[at : at+int(size)]
+		at += int(size)
+		header, n := uvarint(data[at:])
+		at += n
+		e := entry{count: uint32(header >> 2), form: form(header & 3)}
+		if e.form != sharedList {
+			difference, n := uvarint(data[at:])
+			at += n
+			offset += difference
+			e.offset = uint32(offset)
+		}
+		if e.ofStem() {
+			difference, n := uvarint(data[at:])
+			at += n
+			stem += difference>>1 ^ -(difference & 1)
+			e.stem = uint32(stem)
+		}
+		if int(shared) > same {
+			continue // as the last term
+		}
+		if int(shared) < same {
+			return entry{}, false
+		}
+		more := 0
+		for more < len(rest) && same+more < len(term) && rest[more] == term[same+more] {
+			more++
+		}
+		same += more
+		switch {
+		case more == len(rest) && same == len(term):
+			return e, true
+		case more < len(rest) && (same == len(term) || rest[more] > term[same]):
+			return entry{}, false
+		}
 	}
 	return entry{}, false
 }
 
 // seek moves t to the first term at or after from, and returns whether there is one.
 func (d *dictionary) seek(t *terms, from string) bool {
-	groups := len(d.groups) / 4
-	group := sort.Search(groups, func(i int) bool { return string(d.first(i)) > from }) - 1
-	group = max(0, group)
-	*t = terms{d: d, term: t.term[:0], next: group * groupSize}
+	*t = terms{d: d, term: t.term[:0], next: d.groupOf(from) * groupSize}
 	for t.advance() {
 		if string(t.term) >= from {
 			return true
@@ -119,20 +158,39 @@ func (d *dictionary) seek(t *terms, from string) bool {
 
 // at moves t to the term with a number.
 func (d *dictionary) at(t *terms, number int) {
-	*t = terms{d: d, term: t.term[:0], next: number / groupSize * groupSize}
+	if begin := number / groupSize * groupSize; t.d != d || t.next <= begin || t.next > number { // not before it in the same group
+		*t = terms{d: d, term: t.term[:0], next: begin}
+	}
 	for t.next <= number && t.advance() {
 	}
+}
+
+// groupOf returns the last group that begins with a term up to term, or the first one.
+func (d *dictionary) groupOf(term string) int {
+	low, high := 0, len(d.groups)/4
+	for low+1 < high {
+		middle := int(uint(low+high) / 2)
+		if string(d.first(middle)) <= term {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // first returns the first term of a group.
 func (d *dictionary) first(group int) []byte {
 	data := d.group(group)
+	at := 0
 	for range 3 { // the offsets of the lists and of the stems, and no shared bytes
-		_, n := uvarint(data)
-		data = data[n:]
+		for data[at] >= 0x80 {
+			at++
+		}
+		at++
 	}
-	size, n := uvarint(data)
-	return data[n:][:size]
+	size, n := uvarint(data[at:])
+	return data[at+n:][:size]
 }
 
 func (d *dictionary) group(i int) []byte {
