@@ -175,9 +175,9 @@ func (s *segment) alike(of []uint32, least int, steps *int) (list []alike, more 
 		})
 	}
 	slices.SortFunc(c.enough, func(a, b uint32) int { return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), cmp.Compare(a, b)) })
+	var t terms
 	var grams []uint32
 	for _, number := range c.enough[:min(len(c.enough), maxAlike)] {
-		var t terms
 		s.dictionary.at(&t, int(number))
 		grams = gramsOf(grams[:0], t.term[1:])
 		shared := 0

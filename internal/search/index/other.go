@@ -58,12 +58,9 @@ func (w *word) readOthers(own int64) (count int64, err error) {
 			}
 			continue
 		}
-		var words []readWord
-		rarest := int64(0)
-		if isSynonym || r.mayHave(p) {
-			if words, rarest, err = r.readPhrase(p); err != nil {
-				return 0, err
-			}
+		words, rarest, err := r.readOther(p)
+		if err != nil {
+			return 0, err
 		}
 		if rarest = r.ranking.count(rarest); rarest == 0 || !isSynonym && len(p) > 1 && own > 0 && rarest > max(apartDocs, apartFactor*own) {
 			continue
@@ -111,18 +108,24 @@ func (w *word) readCompound(compound string) (docs int64, err error) {
 	return docs, nil
 }
 
-// mayHave reports whether each word of p is in the dictionaries, or one of its stems. It is faster than a count.
-func (r *search) mayHave(p Phrase) bool {
-	if len(r.fields) > 0 || r.away != nil {
-		return true // in an entry of metadata, or elsewhere
+// readOther is readPhrase for another spelling. It returns no words if documents lack one. It reads the longest first, which is most
+// often the one that they lack.
+func (r *search) readOther(p Phrase) (words []readWord, rarest int64, err error) {
+	if r.away != nil { // all questions are asked together
+		return r.readPhrase(p)
 	}
+	order := make([]int, len(p))
 	for i := range p {
-		w := &p[i].Word
-		if !r.inDictionary(wordTerm(w.Word)) && !slices.ContainsFunc(stemsOf(w.Stem, w.Word, w.Marked, r.languages), func(s stem) bool { return r.inDictionary(s.term) }) {
-			return false
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(len(p[j].Word.Word), len(p[i].Word.Word)) })
+	words = make([]readWord, len(p))
+	for _, i := range order {
+		if words[i], err = r.readWord(&p[i]); err != nil || words[i].docs == 0 {
+			return nil, 0, err
 		}
 	}
-	return true
+	return words, rarestOf(words), nil
 }
 
 func (r *search) inDictionary(term string) bool {

@@ -12,6 +12,7 @@ import (
 
 const (
 	maxParts   = 24  // words that share parts with a word
+	lookedAt   = 48  // the closest words, without forms of the word, of which these are
 	partWeight = 0.8 // of a word with all parts
 	partWords  = 8   // words of a query of which parts are searched
 
@@ -28,13 +29,23 @@ type sharing struct {
 	shared  int     // grams
 	entries []entry // by part; a count of 0: none
 	value   int32   // of a document with the word
+	form    ofForm
 }
 
-// raised is a document with parts of a word, and the score of the best of them: the document in the upper half.
-type raised uint64
+// ofForm says whether a word is another form of the word of the query.
+type ofForm byte
 
-func (r raised) doc() uint32  { return uint32(r >> 32) }
-func (r raised) value() int32 { return int32(uint32(r)) }
+const (
+	unknown ofForm = iota
+	isForm
+	notForm
+)
+
+// raised are the documents of a part of the snapshot with one of the parts of a word, and the score of each.
+type raised struct {
+	next, end int // in raised of the word
+	value     int32
+}
 
 // readParts reads the words that share at least half of the grams of a word, which own documents have. Those of a later page are
 // those of the first.
@@ -51,10 +62,11 @@ func (w *word) readParts(own int64) error {
 	if len(of) == 0 {
 		return nil
 	}
-	found, err := r.alike(of, w.Word)
+	found, more, err := r.alike(of)
 	if err != nil {
 		return err
 	}
+	forms := r.newForms(w.Word)
 	statistics := &r.ranking.statistics
 	var kept []byte
 	if r.ranking.frozen {
@@ -69,25 +81,32 @@ func (w *word) readParts(own int64) error {
 	docs := int64(0)
 	for i := range found {
 		p := &found[i]
+		if len(w.parts) == maxParts || i >= lookedAt && forms.others(found[:i]) >= lookedAt {
+			break
+		}
+		r.findIn(more, p)
 		hash := partHash(p.word)
+		n := int64(0)
 		if r.ranking.frozen {
 			if !hasHash(kept, hash) {
 				continue
 			}
 		} else {
-			n, err := r.countParts(p)
-			if err != nil {
+			if n, err = r.countParts(p); err != nil {
 				return err
 			}
 			if n == 0 || docs+n > budget {
 				continue
 			}
-			docs += n
+		}
+		if forms.has(p) {
+			continue
+		}
+		docs += n
+		if !r.ranking.frozen {
 			kept = append(kept, hash[:]...)
 		}
-		if w.parts = append(w.parts, *p); len(w.parts) == maxParts {
-			break
-		}
+		w.parts = append(w.parts, *p)
 	}
 	w.grams = len(of)
 	if !r.ranking.frozen {
@@ -119,15 +138,15 @@ func hasHash(list []byte, hash [2]byte) bool {
 	return false
 }
 
-// alike returns the words of all parts of the snapshot that share at least half of the grams of a word, the closest first. Other forms
-// of the word are not among them.
-func (r *search) alike(of []uint32, w *Word) (list []sharing, err error) {
+// alike returns the words of all parts of the snapshot that share at least half of the grams of a word, the closest first. more
+// tells which parts of the snapshot can have more of the words than it found there.
+func (r *search) alike(of []uint32) (list []sharing, more []bool, err error) {
 	least := (len(of) + 1) / 2
 	if r.away != nil {
 		list = alikeElsewhere(r.away, of, least)
 	}
 	numbers := map[string]int{}
-	more := make([]bool, len(r.parts))
+	more = make([]bool, len(r.parts))
 	for i := range r.parts {
 		steps := 0
 		var some []alike
@@ -142,46 +161,65 @@ func (r *search) alike(of []uint32, w *Word) (list []sharing, err error) {
 			list[n].entries[i] = a.entry
 		}
 		if err := r.steps(steps / 16); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	slices.SortFunc(list, func(a, b sharing) int {
 		return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.word, b.word)) // as a segment sorts them
 	})
-	kept := list[:0]
-	for i := range list {
-		if !r.isForm(list[i].word, w) {
-			kept = append(kept, list[i])
-		}
-		if len(kept) == 2*maxParts {
-			break
+	return list, more, nil
+}
+
+// findIn finds a word in the parts of the snapshot that can have more words.
+func (r *search) findIn(more []bool, p *sharing) {
+	for part, entry := range p.entries {
+		if entry.count == 0 && more[part] {
+			p.entries[part], _ = r.parts[part].dictionary.find(wordTerm(p.word))
 		}
 	}
-	for i := range kept {
-		for part, entry := range kept[i].entries {
-			if entry.count == 0 && more[part] {
-				kept[i].entries[part], _ = r.parts[part].dictionary.find(wordTerm(kept[i].word))
+}
+
+// forms tells which words are other forms of a word of the query, in one of the languages of the documents.
+type forms struct {
+	languages text.LanguageSet
+	word      string
+	stems     [text.Languages]string // of the word
+}
+
+func (r *search) newForms(w *Word) *forms {
+	f := &forms{languages: r.languages, word: w.Word}
+	for l := range r.languages.All {
+		if f.stems[l] = w.Stem; l != text.English {
+			f.stems[l] = text.StemIn(l, w.Word)
+		}
+	}
+	return f
+}
+
+// has reports whether a word is a form, which it notes.
+func (f *forms) has(p *sharing) bool {
+	if p.form == unknown {
+		p.form = notForm
+		if p.word == f.word {
+			p.form = isForm
+		}
+		for l := range f.languages.All {
+			if p.form == notForm && text.StemIn(l, p.word) == f.stems[l] {
+				p.form = isForm
 			}
 		}
 	}
-	return kept, nil
+	return p.form == isForm
 }
 
-// isForm reports whether a word is another form of a word of the query, in one of the languages.
-func (r *search) isForm(word string, w *Word) bool {
-	if word == w.Word {
-		return true
-	}
-	for l := range r.languages.All {
-		stem := w.Stem
-		if l != text.English {
-			stem = text.StemIn(l, w.Word)
-		}
-		if text.StemIn(l, word) == stem {
-			return true
+// others returns how many words are no forms.
+func (f *forms) others(list []sharing) (n int) {
+	for i := range list {
+		if !f.has(&list[i]) {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // countParts returns how many documents of the scope have the word.
@@ -213,30 +251,41 @@ func (w *word) weighParts() {
 
 // openParts reads the documents of a part of the snapshot with parts of the word.
 func (w *word) openParts(p *searchedPart) {
-	w.raised, w.nextRaised = w.raised[:0], 0
+	w.raised, w.runs, w.nextRaised = w.raised[:0], w.runs[:0], noDoc
 	for i := range w.parts {
 		of := &w.parts[i]
-		if e := of.entries[p.number]; e.count > 0 {
-			l := &w.run.list
-			l.open(p.lists, e)
-			for doc := l.seek(0); doc != noDoc; doc = l.next() {
-				w.raised = append(w.raised, raised(doc)<<32|raised(uint32(of.value)))
-			}
+		e := of.entries[p.number]
+		if e.count == 0 {
+			continue
 		}
+		run := raised{next: len(w.raised), value: of.value}
+		l := &w.run.list
+		l.open(p.lists, e)
+		for doc := l.seek(0); doc != noDoc; doc = l.next() {
+			w.raised = append(w.raised, doc)
+		}
+		run.end = len(w.raised)
+		w.runs = append(w.runs, run)
+		w.nextRaised = min(w.nextRaised, w.raised[run.next])
 	}
-	slices.Sort(w.raised)
 }
 
-// seekRaised moves to the best score of the first document with parts at or after target.
+// seekRaised moves to the first document with parts at or after target, and returns it.
 func (w *word) seekRaised(target uint32) uint32 {
-	for ; w.nextRaised < len(w.raised); w.nextRaised++ {
-		doc := w.raised[w.nextRaised].doc()
-		last := w.nextRaised+1 == len(w.raised) || w.raised[w.nextRaised+1].doc() != doc
-		if last && doc >= target {
-			return doc
+	if w.nextRaised >= target {
+		return w.nextRaised
+	}
+	w.nextRaised = noDoc
+	for i := range w.runs {
+		run := &w.runs[i]
+		for run.next < run.end && w.raised[run.next] < target {
+			run.next++
+		}
+		if run.next < run.end {
+			w.nextRaised = min(w.nextRaised, w.raised[run.next])
 		}
 	}
-	return noDoc
+	return w.nextRaised
 }
 
 // finds reports whether documents with a part of the word match, because none has the word.
@@ -254,28 +303,46 @@ func (w *word) foundParts() (list []string) {
 
 // compareParts keeps the scores of the documents of the window with parts of the word, which are found.
 func (w *word) compareParts(win *window) (n int) {
-	for doc := w.seekRaised(win.first); doc < win.first+windowSize; doc = w.seekRaised(doc + 1) {
-		win.keep(doc-win.first, w.raised[w.nextRaised].value())
-		n++
-	}
+	return w.eachRaised(win, win.keep)
+}
+
+// addParts adds the best scores of parts to documents that can be among the best.
+func (w *word) addParts(win *window) (n int) {
+	n = w.eachRaised(win, func(slot uint32, value int32) {
+		bit := uint64(1) << (slot % 64)
+		if win.touched[slot/64]&bit == 0 && win.strong[slot/64]&bit != 0 {
+			win.touched[slot/64] |= bit
+			win.scores[slot] += value
+		}
+	})
+	clear(win.touched[:])
 	return n
 }
 
-// addParts adds the scores of parts to documents that can be among the best.
-func (w *word) addParts(win *window) (n int) {
-	for doc := w.seekRaised(win.first); doc < win.first+windowSize; doc = w.seekRaised(doc + 1) {
-		if slot := doc - win.first; win.strong[slot/64]&(1<<(slot%64)) != 0 {
-			win.scores[slot] += w.raised[w.nextRaised].value()
+// eachRaised calls do for the documents of the window with parts of the word, and returns how many it read. A document can have
+// several, the best first.
+func (w *word) eachRaised(win *window, do func(slot uint32, value int32)) (n int) {
+	for i := range w.runs {
+		run := &w.runs[i]
+		for ; run.next < run.end && w.raised[run.next] < win.first+windowSize; run.next++ {
+			if doc := w.raised[run.next]; doc >= win.first {
+				do(doc-win.first, run.value)
+			}
+			n++
 		}
-		n++
 	}
 	return n
 }
 
 // partScore returns the best score of the parts of the word in a document. The documents of successive calls rise.
 func (w *word) partScore(doc uint32) int32 {
-	if w.seekRaised(doc) == doc {
-		return w.raised[w.nextRaised].value()
+	if w.seekRaised(doc) != doc {
+		return 0
+	}
+	for i := range w.runs {
+		if run := &w.runs[i]; run.next < run.end && w.raised[run.next] == doc {
+			return run.value
+		}
 	}
 	return 0
 }

@@ -56,16 +56,29 @@ func (r *search) readPhrase(q Phrase) (words []readWord, rarest int64, err error
 		if q[i].Stem == "" {
 			continue
 		}
-		stems, docs, err := r.stems(q[i].Stem, q[i].Word.Word, q[i].Marked)
+		w, err := r.readWord(&q[i])
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(words) == 0 || docs < rarest {
-			rarest = docs
-		}
-		words = append(words, readWord{stems: stems, docs: docs, inflected: text.Inflected(q[i].Word.Word), offset: q[i].Offset})
+		words = append(words, w)
 	}
-	return words, rarest, nil
+	return words, rarestOf(words), nil
+}
+
+func (r *search) readWord(q *PhraseWord) (w readWord, err error) {
+	w = readWord{inflected: text.Inflected(q.Word.Word), offset: q.Offset}
+	w.stems, w.docs, err = r.stems(q.Stem, q.Word.Word, q.Marked)
+	return w, err
+}
+
+// rarestOf returns how many documents have the rarest word.
+func rarestOf(words []readWord) (docs int64) {
+	for i := range words {
+		if i == 0 || words[i].docs < docs {
+			docs = words[i].docs
+		}
+	}
+	return docs
 }
 
 // phrasesOf returns a phrase of words. Words with inflections must be of one language, so there is a phrase for each language in

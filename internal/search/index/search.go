@@ -69,7 +69,6 @@ type search struct {
 	groups    []*group
 	*group                  // that is searched
 	fields    []FieldWeight // searched entries of metadata, of the group that is prepared
-	window    window
 	blank     []blank
 	list      list // for counting
 	counts    []Counts

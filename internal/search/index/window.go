@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // windowSize is how many documents are scored together when any of several words matches.
@@ -22,6 +23,9 @@ type window struct {
 	best    [windowSize]int32
 	touched [windowSize / 64]uint64
 }
+
+// windows are empty ones.
+var windows = sync.Pool{New: func() any { return &window{} }}
 
 // weakestFirst returns words, those with the lowest possible scores first.
 func weakestFirst(words []*word) []*word {
@@ -80,7 +84,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 	for _, w := range r.any {
 		w.open(p)
 	}
-	win := &r.window
+	win := windows.Get().(*window)
 	order := weakestFirst(r.any)
 	for {
 		first := uint32(noDoc)
@@ -88,6 +92,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 			first = min(first, w.next())
 		}
 		if first == noDoc {
+			windows.Put(win) // not after an error or a panic
 			return nil
 		}
 		win.first = first / windowSize * windowSize
@@ -107,7 +112,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 			}
 		}
 		cost += r.typedApartIn(win)
-		r.collect(p, mask, hits)
+		r.collect(p, win, mask, hits)
 		if err := r.steps(cost); err != nil {
 			return err
 		}
@@ -115,8 +120,7 @@ func (r *search) searchAny(p *searchedPart, mask bitmap, hits *collector) error 
 }
 
 // collect offers the matching documents of the window, and clears it.
-func (r *search) collect(p *searchedPart, mask bitmap, hits *collector) {
-	win := &r.window
+func (r *search) collect(p *searchedPart, win *window, mask bitmap, hits *collector) {
 	at := int(win.first / 64)
 	least := hits.least()
 	for i := range win.matches {

@@ -34,8 +34,9 @@ type word struct {
 	grams      int       // of the word
 	partMost   int32     // the highest score of parts
 	partCount  int64     // documents with parts, if they are found because no document has the word
-	raised     []raised  // documents of the part that is searched, sorted
-	nextRaised int       // index in raised
+	raised     []uint32  // documents of the part that is searched, by parts
+	runs       []raised  // of raised, the best first
+	nextRaised uint32    // the first document at or after the last target of seekRaised
 
 	part *searchedPart
 	flat bitmap // of the part
@@ -107,7 +108,10 @@ func (w *word) weigh(idf float64) {
 	for _, stems := range w.otherStems {
 		w.addLists(stems, idf*otherWeight)
 	}
-	s := &scorer{ranking: w.run.ranking, weight: w.weight * otherWeight}
+	var s *scorer // which is large
+	if len(w.compounds)+len(w.apart) > 0 {
+		s = &scorer{ranking: w.run.ranking, weight: w.weight * otherWeight}
+	}
 	for _, term := range w.compounds {
 		w.addCompound(term, s)
 	}
