@@ -19,15 +19,38 @@ func (c *Client) Health(ctx context.Context) (*Health, error) {
 
 // CacheStats contains the statistics of an instance's caches.
 type CacheStats struct {
-	Caches        []Cache        `json:"caches"`
-	SearchIndexes SearchIndexes  `json:"searchIndexes"`
-	Embeddings    EmbeddingState `json:"embeddings"`
-	Limiter       Limiter        `json:"limiter"`
-	Database      string         `json:"database"` // embedded or shared
-	Members       int            `json:"members"`  // processes of the instance that respond
-	Parts         []SystemPart   `json:"parts"`
-	UptimeSeconds int64          `json:"uptimeSeconds"`
-	RequestID     string         `json:"requestId"`
+	Caches        []Cache          `json:"caches"`
+	SearchIndexes SearchIndexes    `json:"searchIndexes"`
+	OpenSearch    *OpenSearchState `json:"openSearch"` // nil: no cluster is set
+	Embeddings    EmbeddingState   `json:"embeddings"`
+	Limiter       Limiter          `json:"limiter"`
+	Database      string           `json:"database"` // embedded or shared
+	Members       int              `json:"members"`  // processes of the instance that respond
+	Parts         []SystemPart     `json:"parts"`
+	UptimeSeconds int64            `json:"uptimeSeconds"`
+	RequestID     string           `json:"requestId"`
+}
+
+// OpenSearchState describes the indexes in OpenSearch, as the process that answered the call knows them.
+type OpenSearchState struct {
+	State      string                `json:"state"` // of the cluster: starting, ok, or what is the matter
+	Since      *time.Time            `json:"since"`
+	Version    *string               `json:"version"`        // nil until it was read
+	Total      int                   `json:"workspaceCount"` // workspaces whose index is there or is moved there
+	Workspaces []OpenSearchWorkspace `json:"workspaces"`     // the worst ones
+}
+
+// OpenSearchWorkspace describes the index of a workspace. State is elsewhere if another process follows it. What is not known is nil.
+type OpenSearchWorkspace struct {
+	ID            string     `json:"id"`
+	Name          string     `json:"name"`
+	State         string     `json:"state"`
+	Since         *time.Time `json:"since"`
+	SearchedIn    string     `json:"searchedIn"` // SearchLocal or SearchOpenSearch
+	MovesTo       *string    `json:"movesTo"`    // nil: the index is not moved
+	MovePercent   *int       `json:"movePercent"`
+	ChangesBehind *int64     `json:"changesBehind"`
+	Complete      *bool      `json:"complete"` // searches can read an index there
 }
 
 // EmbeddingState describes the embeddings endpoint.

@@ -30,7 +30,26 @@ type remoteSearch struct {
 	patience time.Duration // of a probe
 
 	tried   triedProbe
-	reached atomic.Pointer[error] // what came of the last attempt; nil: none has ended
+	reached atomic.Pointer[reached] // what came of the last attempt; nil: none has ended
+}
+
+// reached is what came of an attempt to reach the cluster.
+type reached struct {
+	version string    // the last one that was read; empty: none
+	err     error     // why the cluster cannot be used
+	since   time.Time // when that began
+}
+
+// after returns what came of the next attempt.
+func (r *reached) after(version string, err error, at time.Time) *reached {
+	next := &reached{version, err, at}
+	if r != nil {
+		next.version = cmp.Or(version, r.version)
+		if opensearch.StateOf(err) == opensearch.StateOf(r.err) {
+			next.since = r.since
+		}
+	}
+	return next
 }
 
 // triedProbe keeps the result of a probe, which creates an index, for a while.
@@ -206,10 +225,10 @@ const reachEvery = 5 * time.Second
 func (r *remoteSearch) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		short, cancel := context.WithTimeout(ctx, reachEvery)
-		err := r.follower.Reach(short)
+		version, err := r.follower.Reach(short)
 		cancel()
 		if ctx.Err() == nil {
-			r.reached.Store(&err)
+			r.reached.Store(r.reached.Load().after(version, err, r.now()))
 		}
 		select {
 		case <-ctx.Done():
@@ -220,8 +239,8 @@ func (r *remoteSearch) watch(ctx context.Context) {
 
 // err returns why this process does not reach the cluster now, or why searches or writes of a workspace do not.
 func (r *remoteSearch) err(context.Context) error {
-	if reached := r.reached.Load(); reached != nil && *reached != nil {
-		return fmt.Errorf("OpenSearch cannot be used: %w", *reached)
+	if reached := r.reached.Load(); reached != nil && reached.err != nil {
+		return fmt.Errorf("OpenSearch cannot be used: %w", reached.err)
 	}
 	for id, p := range r.follower.Progress() {
 		if p.Here && p.State != opensearch.Healthy {

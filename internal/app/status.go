@@ -34,7 +34,7 @@ func assembleStatus(s *services, cfg *config.Config, now func() time.Time) (out 
 			}},
 			{Name: "recallIndexes", Stats: func() v1.CacheNumbers { return v1.CacheNumbers(s.memory.service.Caches.RecallStats()) }},
 		},
-		Indexes: s.indexNumbers, Embeddings: s.embeddingNumbers,
+		Indexes: s.indexNumbers, OpenSearch: s.openSearchNumbers, Embeddings: s.embeddingNumbers,
 		Parts: s.parts, Members: s.memberCount, Shared: s.instance.Engine.Shared(),
 		Mode: string(s.members.limiter.Mode()), Degraded: s.limiterDegraded, Started: now(), Now: now,
 	}

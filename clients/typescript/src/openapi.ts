@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by `make clients`. Do not edit it.
-// SHA-256 of openapi/v1.json: fb480a65e28aee4fca2a4cf65c063fc9c5559caa56c969917be96bb42082a5bb
+// SHA-256 of openapi/v1.json: bd9c19d2f3aa721c2d8c44ec8e1b01a82cf271d023c539d2a26508ef5c529447
 
 export interface paths {
     "/.well-known/jwks.json": {
@@ -1983,6 +1983,8 @@ export interface components {
              * @description The number of processes of the instance that respond, with this one.
              */
             members: number;
+            /** @description The indexes in OpenSearch, as this process knows them. It is absent without a cluster (search.opensearch.url). */
+            openSearch?: components["schemas"]["OpenSearchView"];
             /** @description The parts of the process that answered the request. The readiness check lists the same parts. */
             parts: components["schemas"]["PartView"][];
             /** @description The ID of the request, as in X-Request-Id. */
@@ -3668,6 +3670,68 @@ export interface components {
              * @description The time until which the memory is valid. After it, the memory is superseded.
              */
             validTo?: string | null;
+        };
+        OpenSearchView: {
+            /**
+             * Format: date-time
+             * @description The time since when the cluster has been in this state; null while it is starting.
+             */
+            since: string | null;
+            /**
+             * @description The state of the cluster: starting until this process has tried to reach it, ok, or what is the matter, such as unreachable, denied or unsupported.
+             * @example ok
+             */
+            state: string;
+            /**
+             * @description The version of OpenSearch; null until it was read.
+             * @example 2.19.6
+             */
+            version: string | null;
+            /**
+             * Format: int64
+             * @description The number of workspaces whose index is in OpenSearch or is moved there.
+             */
+            workspaceCount: number;
+            /** @description At most 20 of these workspaces, those in the worst state first. */
+            workspaces: components["schemas"]["OpenSearchWorkspaceView"][];
+        };
+        OpenSearchWorkspaceView: {
+            /**
+             * Format: int64
+             * @description The number of changes that the index lacks; null: the cluster or the database did not answer.
+             */
+            changesBehind: number | null;
+            /** @description Whether there is an index that searches can read; null: the cluster or the database did not answer. */
+            complete: boolean | null;
+            /** @description The ID of the workspace. */
+            id: string;
+            /**
+             * Format: int64
+             * @description How much of the new index is built, in percent; null: this process does not know.
+             */
+            movePercent: number | null;
+            /**
+             * @description The place to which the index is being moved; null: it is not.
+             * @enum {string|null}
+             */
+            movesTo: "local" | "opensearch" | null;
+            /** @description The name of the workspace. */
+            name: string;
+            /**
+             * @description The place of the index that answers searches now.
+             * @enum {string}
+             */
+            searchedIn: "local" | "opensearch";
+            /**
+             * Format: date-time
+             * @description The time since when the index has been in this state; null if another process follows the workspace.
+             */
+            since: string | null;
+            /**
+             * @description The state of the index: ok, elsewhere if another process follows the workspace, or what is the matter, such as unreachable, full or throttled.
+             * @example ok
+             */
+            state: string;
         };
         OwnRateView: {
             /** @description Whether the limit is the tier's and changes with it. */

@@ -32,7 +32,7 @@ type Facts struct {
 
 // Examine reads the state of the indexes with a prefix without changing it.
 func (c *Client) Examine(ctx context.Context, prefix string) (*Facts, error) {
-	if err := c.checkVersion(ctx); err != nil {
+	if _, err := c.version(ctx); err != nil {
 		return nil, err
 	}
 	f := &Facts{}

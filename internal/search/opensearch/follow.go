@@ -164,12 +164,37 @@ func (f *Follower) Notify(workspaceID string) {
 // Take makes the prefix this installation's if it is no installation's. It returns an error if it is another's.
 func (f *Follower) Take(ctx context.Context) error { return f.owner.Take(ctx) }
 
-// Reach returns why the cluster cannot be used now, if so: it is away, of another version, or the prefix is another installation's.
-func (f *Follower) Reach(ctx context.Context) error {
-	if err := f.o.Client.checkVersion(ctx); err != nil {
-		return err
+// Reach returns the version of the cluster. It returns an error if the cluster cannot be used now: it is away, of another version, or the
+// prefix is another installation's.
+func (f *Follower) Reach(ctx context.Context) (version string, err error) {
+	if version, err = f.o.Client.version(ctx); err != nil {
+		return "", err
 	}
-	return f.owner.Check(ctx)
+	return version, f.owner.Check(ctx)
+}
+
+// Behind asks the cluster and the database how many changes the indexes of workspaces lack that other processes follow. Those without an
+// index that searches can read are left out.
+func (f *Follower) Behind(ctx context.Context, workspaceIDs []string) (map[string]int64, error) {
+	aliases := make([]string, len(workspaceIDs))
+	for i, id := range workspaceIDs {
+		aliases[i] = namesOf(f.o.Prefix, id).documents()
+	}
+	positions, err := f.o.Client.positions(ctx, aliases)
+	if err != nil {
+		return nil, err
+	}
+	states, err := f.o.Source.States(ctx, workspaceIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read the states of the documents: %w", err)
+	}
+	behind := map[string]int64{}
+	for i, id := range workspaceIDs {
+		if position, ok := positions[aliases[i]]; ok {
+			behind[id] = max(0, states[id].Change-position)
+		}
+	}
+	return behind, nil
 }
 
 // Progress is how far the index of a workspace is.

@@ -219,7 +219,7 @@ func leftOver(owners map[string]string, prefix, owner string, all []Placed) (nam
 func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
 	if w.Wanted == OpenSearch {
 		if p := m.o.Follower.Progress()[w.ID]; p.Here {
-			return percentOf(max(p.Position, p.Filling), p.Last), true
+			return PercentOf(max(p.Position, p.Filling), p.Last), true
 		}
 		return m.percentElsewhere(ctx, w.ID)
 	}
@@ -228,7 +228,7 @@ func (m *Mover) Percent(ctx context.Context, w Placed) (percent int, ok bool) {
 		return 0, false
 	}
 	position, _ := m.o.Local.Reached(w.ID, state.Change)
-	return percentOf(position, state.Change), true
+	return PercentOf(position, state.Change), true
 }
 
 // percentPatience is how long a request waits for the progress of a move that another process does.
@@ -246,10 +246,11 @@ func (m *Mover) percentElsewhere(ctx context.Context, workspaceID string) (perce
 	if err != nil {
 		return 0, false
 	}
-	return percentOf(has.Change, state.Change), true
+	return PercentOf(has.Change, state.Change), true
 }
 
-func percentOf(position, last int64) int {
+// PercentOf returns how far an index is that has a change of so many. Only the end of the move is all of it.
+func PercentOf(position, last int64) int {
 	if last == 0 {
 		return 0
 	}

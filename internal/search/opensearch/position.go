@@ -45,6 +45,34 @@ func (c *Client) position(ctx context.Context, alias string) (has document.State
 	return document.State{}, "", &Error{State: Failed, Status: http.StatusOK, Type: "the position of an index cannot be read"}
 }
 
+// positions returns the last changes that indexes contain, by the aliases that searches read. Those without an index are left out.
+func (c *Client) positions(ctx context.Context, aliases []string) (map[string]int64, error) {
+	list := make([]object, len(aliases))
+	for i, alias := range aliases {
+		list[i] = object{"_index": alias, "_id": positionID, "_source": false}
+	}
+	answer, err := c.Do(ctx, http.MethodPost, "/_mget?preference=_primary", encode(object{"docs": list}))
+	if err != nil {
+		return nil, fmt.Errorf("read the positions of indexes: %w", err)
+	}
+	var found struct {
+		Docs []struct {
+			Version int64 `json:"_version"`
+			Error   any   `json:"error"`
+		} `json:"docs"`
+	}
+	if err := json.Unmarshal(answer, &found); err != nil || len(found.Docs) != len(aliases) {
+		return nil, &Error{State: Failed, Status: http.StatusOK, Type: "the positions of indexes cannot be read"}
+	}
+	all := map[string]int64{}
+	for i, doc := range found.Docs {
+		if doc.Error == nil {
+			all[aliases[i]] = doc.Version
+		}
+	}
+	return all, nil
+}
+
 // setPosition records what the index behind an alias contains. It fails with Conflicting if that is not more than before.
 func (c *Client) setPosition(ctx context.Context, alias string, has document.State) error {
 	path := "/" + alias + "/_doc/" + positionID + "?version_type=external&require_alias=true&timeout=" + bulkTimeout +

@@ -14,7 +14,7 @@ import (
 // Probe reports whether a cluster can hold the indexes of workspaces: it creates one, stores a document in it, searches with a script,
 // and deletes it.
 func (c *Client) Probe(ctx context.Context, prefix string) error {
-	if err := c.checkVersion(ctx); err != nil {
+	if _, err := c.version(ctx); err != nil {
 		return err
 	}
 	name := prefix + "probe-" + strings.ToLower(rand.Text()[:12])
@@ -45,11 +45,11 @@ func (c *Client) tryIndex(ctx context.Context, name string) error {
 // leastVersion is the oldest one that has what the mappings need.
 const leastVersion = 2
 
-// checkVersion returns Unsupported for another product, and for versions that are too old.
-func (c *Client) checkVersion(ctx context.Context) error {
+// version returns the version of the cluster, and Unsupported for another product and for versions that are too old.
+func (c *Client) version(ctx context.Context) (string, error) {
 	answer, err := c.Do(ctx, http.MethodGet, "/", nil)
 	if err != nil {
-		return fmt.Errorf("read the version: %w", err)
+		return "", fmt.Errorf("read the version: %w", err)
 	}
 	var about struct {
 		Version struct {
@@ -60,7 +60,7 @@ func (c *Client) checkVersion(ctx context.Context) error {
 	_ = json.Unmarshal(answer, &about) // what is no JSON is another product
 	first, _, _ := strings.Cut(about.Version.Number, ".")
 	if number, err := strconv.Atoi(first); err != nil || number < leastVersion || about.Version.Distribution != "opensearch" {
-		return &Error{State: Unsupported, Status: http.StatusOK, Type: "it is not OpenSearch 2 or later"}
+		return "", &Error{State: Unsupported, Status: http.StatusOK, Type: "it is not OpenSearch 2 or later"}
 	}
-	return nil
+	return about.Version.Number, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -88,4 +89,23 @@ func TestStatesOfAllWorkspacesAreReadTogether(t *testing.T) {
 	source.failsTogether.Store(false)
 	await.Until(t, "all are followed again", followed(opensearch.Healthy))
 	s.same("at the end")
+}
+
+// A process that does not follow a workspace can tell how far its index is.
+func TestAnotherProcessTellsWhatAnIndexLacks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, enginetest.OpenSearch(t))
+	s.source.put("a", "text")
+	_, stop := s.follower(s.url)
+	s.same("at first")
+	stop()
+	s.source.put("b", "text")
+	s.source.put("c", "text")
+	other := opensearch.NewFollower(opensearch.FollowerOptions{
+		Client: s.client, Prefix: s.prefix, Owner: "this", Source: s.source, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	behind, err := other.Behind(t.Context(), []string{"wsp_none", workspace})
+	if err != nil || !maps.Equal(behind, map[string]int64{workspace: 2}) {
+		t.Errorf("got %v, %v, want two changes of the workspace that has an index", behind, err)
+	}
 }

@@ -1,5 +1,5 @@
 # Written by clients/python/tools/generate.py from openapi/v1.json. Run `make clients` instead of changing it.
-# SHA-256 of openapi/v1.json: fb480a65e28aee4fca2a4cf65c063fc9c5559caa56c969917be96bb42082a5bb
+# SHA-256 of openapi/v1.json: bd9c19d2f3aa721c2d8c44ec8e1b01a82cf271d023c539d2a26508ef5c529447
 
 """The types of requests and answers."""
 
@@ -285,6 +285,8 @@ class CacheStats(Answer):  # CacheStatsAnswer
     """The way in which requests are counted for rate limits and quotas."""
     members: int
     """The number of processes of the instance that respond, with this one."""
+    open_search: OpenSearch | None = None
+    """The indexes in OpenSearch, as this process knows them. It is absent without a cluster (search.opensearch.url)."""
     parts: list[SystemPart]
     """The parts of the process that answered the request. The readiness check lists the same parts."""
     request_id: str
@@ -984,6 +986,40 @@ class NewQuota(Input):  # QuotaPart
 class NewRateLimit(Input):  # RateLimitPart
     requests_per_minute: int | None = None
     """The number of requests per minute. None means that the tier's number applies."""
+
+
+class OpenSearch(Answer):  # OpenSearchView
+    since: datetime | None
+    """The time since when the cluster has been in this state; None while it is starting."""
+    state: str
+    """The state of the cluster: starting until this process has tried to reach it, ok, or what is the matter, such as unreachable, denied or unsupported."""
+    version: str | None
+    """The version of OpenSearch; None until it was read."""
+    workspace_count: int
+    """The number of workspaces whose index is in OpenSearch or is moved there."""
+    workspaces: list[OpenSearchWorkspace]
+    """At most 20 of these workspaces, those in the worst state first."""
+
+
+class OpenSearchWorkspace(Answer):  # OpenSearchWorkspaceView
+    changes_behind: int | None
+    """The number of changes that the index lacks; None: the cluster or the database did not answer."""
+    complete: bool | None
+    """Whether there is an index that searches can read; None: the cluster or the database did not answer."""
+    id: str
+    """The ID of the workspace."""
+    move_percent: int | None
+    """How much of the new index is built, in percent; None: this process does not know."""
+    moves_to: str | None
+    """The place to which the index is being moved; None: it is not."""
+    name: str
+    """The name of the workspace."""
+    searched_in: str
+    """The place of the index that answers searches now."""
+    since: datetime | None
+    """The time since when the index has been in this state; None if another process follows the workspace."""
+    state: str
+    """The state of the index: ok, elsewhere if another process follows the workspace, or what is the matter, such as unreachable, full or throttled."""
 
 
 class OwnRate(Answer):  # OwnRateView

@@ -12,6 +12,7 @@ import (
 type CacheStats struct {
 	Caches     []Cache
 	Indexes    func() IndexNumbers // of documents
+	OpenSearch func(ctx context.Context) *OpenSearchNumbers
 	Embeddings func(ctx context.Context) EmbeddingNumbers
 	Mode       string      // of the limiter: local, split or shared
 	Degraded   func() bool // the limiter cannot share or store its counters
@@ -98,6 +99,7 @@ func AddCacheStats(r *endpoint.Registry, s *CacheStats) {
 			out.Body.Caches = append(out.Body.Caches, viewOfCache(c.Name, c.Stats()))
 		}
 		out.Body.SearchIndexes = searchIndexesView(s.Indexes())
+		out.Body.OpenSearch = viewOfOpenSearch(s.OpenSearch(ctx))
 		out.Body.Embeddings = viewOfEmbeddings(s.Embeddings(ctx))
 		out.Body.Limiter = limiterView{Mode: s.Mode, Degraded: s.Degraded()}
 		out.Body.Database, out.Body.Members = "embedded", s.Members()
@@ -118,6 +120,7 @@ type cacheStatsAnswer struct {
 	Body struct {
 		Caches        []cacheView       `json:"caches" doc:"The caches of the process that answered the request."`
 		SearchIndexes searchIndexesView `json:"searchIndexes" doc:"The search indexes that this process holds, of all workspaces together."`
+		OpenSearch    *openSearchView   `json:"openSearch,omitempty" doc:"The indexes in OpenSearch, as this process knows them. It is absent without a cluster (search.opensearch.url)."`
 		Embeddings    embeddingsView    `json:"embeddings" doc:"The state of the embeddings endpoint, and what was sent to it."`
 		Limiter       limiterView       `json:"limiter" doc:"The way in which requests are counted for rate limits and quotas."`
 		Database      string            `json:"database" enum:"embedded,shared" doc:"Whether this process has its own database, or several processes can share one."`

@@ -46,6 +46,9 @@ func newInstance() *instanceFixture {
 		Indexes: func() v1.IndexNumbers {
 			return v1.IndexNumbers{Documents: 5, LagChanges: 6, Merges: 7, Held: 8, BuildingAll: 9}
 		},
+		OpenSearch: func(context.Context) *v1.OpenSearchNumbers {
+			return &v1.OpenSearchNumbers{State: "ok", Version: "2.19.6", Total: 3, Workspaces: []v1.OpenSearchWorkspace{{ID: "wsp_1", State: "full"}}}
+		},
 		Embeddings: func(context.Context) v1.EmbeddingNumbers {
 			return v1.EmbeddingNumbers{State: "paused", Progress: &v1.EmbeddingProgress{Memories: 8, WaitingMemories: 9}, DailyTexts: 10}
 		},
@@ -116,6 +119,11 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 			Progress   map[string]int64
 			DailyTexts int64
 		}
+		OpenSearch struct {
+			Version        string
+			WorkspaceCount int
+			Workspaces     []map[string]any
+		}
 		Limiter struct {
 			Mode     string
 			Degraded bool
@@ -125,6 +133,9 @@ func TestCacheStatsAreForTheOperator(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &body); err != nil || code != 200 {
 		t.Fatalf("got %d %s: %v", code, text, err)
+	}
+	if o := body.OpenSearch; o.Version != "2.19.6" || o.WorkspaceCount != 3 || len(o.Workspaces) != 1 || o.Workspaces[0]["state"] != "full" || o.Workspaces[0]["changesBehind"] != nil {
+		t.Errorf("the indexes in OpenSearch are %+v", o)
 	}
 	if len(body.Caches) != 2 || body.Caches[0].HitRatio != 0.75 || body.Caches[1].HitRatio != 0 || body.Caches[0].Evictions != 4 {
 		t.Errorf("caches are %+v", body.Caches)
