@@ -107,7 +107,8 @@ func (c *Client) readSettings(ctx context.Context, prefix string, f *Facts) erro
 			f.Asynchronous = append(f.Asynchronous, name)
 		}
 		for setting, value := range all {
-			if strings.Contains(setting, ".slowlog.threshold.") && value != off {
+			log, _, found := strings.Cut(setting, ".slowlog.threshold.")
+			if found && value != off && all[log+".slowlog.enabled"] != "false" {
 				f.SlowLogs = append(f.SlowLogs, name)
 				break
 			}

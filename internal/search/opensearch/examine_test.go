@@ -50,7 +50,8 @@ func TestAClusterThatKeepsQueriesIsSeen(t *testing.T) {
 		case "/_cat/indices/x-*":
 			answer(200, `[{"index":"x-1","health":"red"},{"index":"x-2","health":"green","docs.count":"7","docs.deleted":"1","store.size":"900"}]`)(w, r)
 		default:
-			answer(200, `{"x-2":{"settings":{},"defaults":{"index.translog.durability":"REQUEST","index.search.slowlog.threshold.query.warn":"-1"}}}`)(w, r)
+			answer(200, `{"x-2":{"settings":{},"defaults":{"index.translog.durability":"REQUEST","index.search.slowlog.threshold.query.warn":"-1",
+				"index.tiered.storage.slowlog.enabled":"false","index.tiered.storage.slowlog.threshold.fetch.info":"5s"}}}`)(w, r)
 		}
 	})
 	for text, kept := range map[string]bool{
