@@ -16,8 +16,10 @@ import (
 type Reader interface {
 	// LookIn lets Near, Count and Begins also look for words in entries of metadata.
 	LookIn(fields []index.FieldWeight)
-	// Expect tells the reader what will probably be searched, so that it can read most of what it needs at once.
-	Expect(query func() *index.Query) error
+	// Expect tells the reader what will probably be searched, so that it can read most of what it needs at once: a query, and everything
+	// that all asks of a reader. It calls all perhaps several times, with a reader that has only the answers that are known by then,
+	// finds no documents, and can end all by an error.
+	Expect(query func() *index.Query, all func(Reader) error) error
 	Languages() (text.LanguageSet, error)
 	Count(stem, word, scope string, step index.Step) (int64, error)
 	Begins(word, scope string, step index.Step) (bool, error)
@@ -41,7 +43,7 @@ type local struct{ *index.Snapshot }
 
 func (l *local) LookIn(fields []index.FieldWeight) { l.Snapshot = l.View(fields) }
 
-func (l *local) Expect(func() *index.Query) error { return nil }
+func (l *local) Expect(func() *index.Query, func(Reader) error) error { return nil }
 
 func (l *local) Languages() (text.LanguageSet, error) { return l.Snapshot.Languages(), nil }
 

@@ -5,11 +5,15 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"keepsake/internal/search"
@@ -80,7 +84,7 @@ func (f *follower) Open(ctx context.Context, workspaceID string, state document.
 	words := documents + ".words"
 	w := f.written[workspaceID]
 	if w == nil {
-		w = &followed{words: map[string]bool{}}
+		w = &followed{words: map[string]bool{}, answers: opensearch.NewAnswers()}
 		f.written[workspaceID] = w
 		for name, body := range map[string][]byte{documents: opensearch.DocumentsIndex(f.shards, 0), words: opensearch.WordsIndex(0)} {
 			if _, err := f.client.Do(ctx, http.MethodPut, "/"+name, body); err != nil {
@@ -109,7 +113,7 @@ func (f *follower) write(ctx context.Context, workspaceID, documents, words stri
 	if err != nil {
 		return err
 	}
-	w.last = last
+	w.answers, w.last = w.answers.Next(w.last, last), last
 	for _, c := range changes {
 		if c.Document == nil {
 			lines = fmt.Appendf(lines, "{\"delete\":{\"_id\":%q}}\n", c.ID)
@@ -136,7 +140,6 @@ func (f *follower) write(ctx context.Context, workspaceID, documents, words stri
 			return fmt.Errorf("bulk: %s", answer)
 		}
 	}
-	w.answers = opensearch.NewAnswers()
 	return nil
 }
 
@@ -163,6 +166,80 @@ func TestAllTestsHoldInOpenSearch(t *testing.T) {
 		cmd.Env = append(os.Environ(), searchVariable+"=opensearch", enginetest.OpenSearchVariable+"="+url, shardsVariable+"="+shards)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s shards: %v\n%s", shards, err, out)
+		}
+	}
+}
+
+// A search asks together what it can ask together, and after a change of documents, what it asked before.
+func TestASearchAsksOpenSearchFewTimes(t *testing.T) {
+	t.Parallel()
+	ofThisProcess(t)
+	b := setup(t)
+	f := newFollower(t, search.IndexerOptions{Source: b.store.Documents, Settings: b.store.Documents}, 1)
+	target, err := url.Parse(enginetest.OpenSearch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "search") || strings.HasSuffix(r.URL.Path, "_termvectors") {
+			asked.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	client, err := opensearch.NewClient(opensearch.ClientOptions{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	f.client = client
+	b.search.SetElsewhere(f)
+	put := func(id, text string) {
+		t.Helper()
+		if _, _, err := b.documents.Put(t.Context(), "wsp_1", id, document.Fields{Text: text}, document.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 20 {
+		put(fmt.Sprint("d", n), fmt.Sprintf("a sandstone and a milestone, %d limestones, sand of lime stone and cobblestones", n))
+	}
+	put("rare", "a marblestone and a gravestone")
+	put("first", "a pebble")
+	for _, step := range []struct {
+		what, query string
+		write       string // of a document before
+		total       int64
+		most        int64
+	}{
+		{"the first search of all", "pebble", "", 1, 3},
+		{"two words", "sandstone milestone", "", 20, 4},
+		{"again", "sandstone milestone", "", 20, 1},
+		{"two rare words", "marblestone gravestone", "", 1, 4},
+		{"a misspelled word", "limestoen", "", 20, 5},
+		{"two words after a write", "sandstone milestone", "d1", 20, 3},
+		{"a misspelled word after a write", "limestoen", "d2", 20, 3},
+		{"two words after a deletion", "sandstone milestone", "-d3", 19, 3},
+	} {
+		switch id, deleted := strings.CutPrefix(step.write, "-"); {
+		case deleted:
+			if err := b.documents.Delete(t.Context(), "wsp_1", id, nil); err != nil {
+				t.Fatal(err)
+			}
+		case id != "":
+			put(id, "a sandstone, a milestone and limestones")
+		}
+		asked.Store(0)
+		answer, err := b.search.Search(t.Context(), "wsp_1", search.Request{Query: step.query, Repair: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Total != step.total {
+			t.Errorf("%s: %d documents are found, want %d", step.what, answer.Total, step.total)
+		}
+		if n := asked.Load(); n > step.most {
+			t.Errorf("%s: OpenSearch is asked %d times, want at most %d", step.what, n, step.most)
 		}
 	}
 }

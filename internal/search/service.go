@@ -200,13 +200,22 @@ type lookup struct {
 func (l *lookup) find(task *fairshare.Task, reader Reader) (*index.Found, error) {
 	const ofStep = 16 // steps of the index that take about as long as one of a task
 	step := func(n int) error { return task.Step(1 + n/ofStep) }
-	var err error
 	l.spelled = spellingsOf(l.analyzer, l.query)
 	l.spelled.synonyms = l.groups.synonyms
 	reader.LookIn(l.groups.metadata)
-	if err := reader.Expect(l.plan); err != nil {
+	err := reader.Expect(l.plan, func(ahead Reader) error {
+		_, err := l.read(ahead, step)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
+	return l.read(reader, step)
+}
+
+// read decides what the words stand for, and searches that.
+func (l *lookup) read(reader Reader, step index.Step) (*index.Found, error) {
+	var err error
 	if l.query.prefix, err = l.endsOpen(reader, step); err != nil {
 		return nil, err
 	}

@@ -13,29 +13,25 @@ import (
 // Answers are what a workspace's indexes answered after one change: counts of documents, and words of the dictionary. They are safe for
 // concurrent use.
 type Answers struct {
-	mu      sync.Mutex
-	known   map[string]any     // by the key of a question
+	now     *answerMap
+	before  *answerMap         // the last answers after any change of the same index, which are guesses
 	earlier map[string]counted // by scope; not changed
 }
 
-// maxAnswers is how many answers are kept.
-const maxAnswers = 20_000
-
 // NewAnswers returns Answers that know nothing.
-func NewAnswers() *Answers { return &Answers{known: map[string]any{}} }
+func NewAnswers() *Answers { return &Answers{now: newAnswerMap(), before: newAnswerMap()} }
 
-// next returns Answers after another change of the same index. a are those after change.
-func (a *Answers) next(change, next int64) *Answers {
-	n := NewAnswers()
-	n.earlier = map[string]counted{}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// Next returns Answers after another change of the same index. a are those after change.
+func (a *Answers) Next(change, next int64) *Answers {
+	n := &Answers{now: newAnswerMap(), before: a.before, earlier: map[string]counted{}}
 	for scope, c := range a.earlier {
 		if c.holds(next) {
 			n.earlier[scope] = c
 		}
 	}
-	for key, answer := range a.known {
+	a.now.mu.Lock()
+	defer a.now.mu.Unlock()
+	for key, answer := range a.now.known {
 		scope, ok := strings.CutPrefix(key, statisticsKey)
 		if !ok {
 			continue
@@ -47,20 +43,36 @@ func (a *Answers) next(change, next int64) *Answers {
 	return n
 }
 
-func (a *Answers) of(key string) (answer any, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	answer, ok = a.known[key]
+func (a *Answers) keep(key string, answer any) {
+	a.now.keep(key, answer)
+	a.before.keep(key, answer)
+}
+
+// answerMap has answers by the keys of their questions.
+type answerMap struct {
+	mu    sync.Mutex
+	known map[string]any
+}
+
+func newAnswerMap() *answerMap { return &answerMap{known: map[string]any{}} }
+
+// maxAnswers is how many answers are kept.
+const maxAnswers = 20_000
+
+func (m *answerMap) of(key string) (answer any, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	answer, ok = m.known[key]
 	return answer, ok
 }
 
-func (a *Answers) keep(key string, answer any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.known) >= maxAnswers {
-		clear(a.known)
+func (m *answerMap) keep(key string, answer any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.known) >= maxAnswers {
+		clear(m.known)
 	}
-	a.known[key] = answer
+	m.known[key] = answer
 }
 
 // question is a search whose hits tell something.
@@ -68,7 +80,9 @@ type question struct {
 	key        string
 	dictionary bool   // it is for the dictionary, not for the documents
 	term       string // of which it counts the documents, if that is all
-	body       object
+	scoped     bool   // only documents of a collection count
+	rare       bool   // there are perhaps none
+	body       func() object
 	read       func(*found) any
 }
 
@@ -103,42 +117,82 @@ type aggregation struct {
 	} `json:"buckets"`
 }
 
-// asker knows answers, and notes the questions that have none yet. Their answer is nothing, meanwhile. It implements index.Elsewhere.
+// asker knows answers, and notes the questions that have none yet. Their answer is a guess, or nothing, meanwhile. It implements
+// index.Elsewhere.
 type asker struct {
-	earlier map[string]counted
-	known   map[string]any
+	known   map[string]any // in this search, for which they stay the same
+	answers *Answers
+	words   map[string]bool // of the dictionary
 	missing []question
 	noted   map[string]bool
+	blind   bool // for a question there is not even a guess
+}
+
+func newAsker(known map[string]any, answers *Answers) *asker {
+	return &asker{known: known, answers: answers, words: map[string]bool{}, noted: map[string]bool{}}
 }
 
 func ask[T any](a *asker, q question) (answer T) {
-	if known, ok := a.known[q.key]; ok {
+	known, ok := a.known[q.key]
+	if !ok {
+		if known, ok = a.answers.now.of(q.key); ok {
+			a.known[q.key] = known
+		}
+	}
+	if ok {
 		return known.(T)
 	}
+	guess, ok := a.answers.before.of(q.key)
+	if ok {
+		answer = guess.(T)
+	}
+	a.blind = a.blind || !ok
+	a.note(q)
+	return answer
+}
+
+func (a *asker) note(q question) {
 	if !a.noted[q.key] {
 		a.noted[q.key] = true
 		a.missing = append(a.missing, q)
 	}
-	return answer
+}
+
+// ahead runs do, and notes the questions that have no answer yet. blind reports whether one of them has not even a guess.
+func (a *asker) ahead(do func(index.Elsewhere) error) (blind bool, err error) {
+	own := newAsker(a.known, a.answers)
+	err = do(own)
+	for _, q := range own.missing {
+		a.note(q)
+	}
+	return own.blind, err
 }
 
 // Count implements index.Elsewhere.
 func (a *asker) Count(scope string, c *index.Condition) int64 {
-	query := conditionQuery(c)
-	if scope != "" {
-		query = object{"bool": object{"filter": []object{query, scopeQuery(scope)}}}
+	query := func() object {
+		found := conditionQuery(c)
+		if scope != "" {
+			found = object{"bool": object{"filter": []object{found, scopeQuery(scope)}}}
+		}
+		return found
 	}
+	term := termOf(c)
+	key := "term " + scope + " " + term
+	if term == "" {
+		key = "count " + string(encode(query()))
+	}
+	guess, ok := a.answers.before.of(key)
 	return ask[int64](a, question{
-		key:  "count " + string(encode(query)),
-		term: termOf(c),
-		body: object{"size": 0, "track_total_hits": true, "query": query},
+		key: key, term: term, scoped: scope != "", rare: (!ok || guess == int64(0)) && !a.words[wordOf(term)],
+		body: func() object { return object{"size": 0, "track_total_hits": true, "query": query()} },
 		read: func(f *found) any { return f.Hits.Total.Value },
 	})
 }
 
 // termOf returns the term that a condition is about, or nothing.
 func termOf(c *index.Condition) string {
-	if len(c.Any) != 1 || c.Marked != nil || len(c.Phrases) > 0 {
+	if len(c.Any) != 1 || c.Marked != nil || len(c.Phrases)+len(c.All) > 0 {
 		return ""
 	}
 	term, ok := c.Any[0].Term()
@@ -146,6 +200,17 @@ func termOf(c *index.Condition) string {
 		return ""
 	}
 	return term
+}
+
+// wordOf returns the word of a term, if it is a word as it stands.
+func wordOf(term string) string {
+	if term == "" {
+		return ""
+	}
+	if kind, _, rest := index.KindOf(term); kind == index.WordTerm {
+		return rest
+	}
+	return ""
 }
 
 // The most words that are asked of the dictionary at once.
@@ -157,22 +222,34 @@ const (
 // Alike implements index.Elsewhere.
 func (a *asker) Alike(of []uint32, least int) []string {
 	text := grams(of)
-	return ask[[]string](a, question{
+	return a.inDictionary(question{
 		key: fmt.Sprint("alike ", least, " ", text), dictionary: true,
-		body: wordsBody(mostAlike, object{"match": object{fieldGrams: object{"query": text, "minimum_should_match": least}}}),
+		body: func() object {
+			return wordsBody(mostAlike, object{"match": object{fieldGrams: object{"query": text, "minimum_should_match": least}}})
+		},
 		read: wordsOf,
 	})
 }
 
 // Near implements index.Elsewhere.
 func (a *asker) Near(word string, edits, shared int) []string {
-	return ask[[]string](a, question{
+	return a.inDictionary(question{
 		key: fmt.Sprint("near ", edits, " ", shared, " ", word), dictionary: true,
-		body: wordsBody(mostNear, object{"fuzzy": object{fieldWord: object{
-			"value": word, "fuzziness": edits, "prefix_length": shared, "transpositions": true, "rewrite": "constant_score",
-		}}}),
+		body: func() object {
+			return wordsBody(mostNear, object{"fuzzy": object{fieldWord: object{
+				"value": word, "fuzziness": edits, "prefix_length": shared, "transpositions": true, "rewrite": "constant_score",
+			}}})
+		},
 		read: wordsOf,
 	})
+}
+
+func (a *asker) inDictionary(q question) []string {
+	list := ask[[]string](a, q)
+	for _, word := range list {
+		a.words[word] = true
+	}
+	return list
 }
 
 func wordsBody(size int, query object) object {

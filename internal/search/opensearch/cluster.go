@@ -61,7 +61,7 @@ func (c *Cluster) answersOf(workspaceID string, state refreshed) *Answers {
 	case ok && kept.state == state:
 		return kept.answers
 	case ok && kept.state.index == state.index && kept.state.Change < state.Change:
-		kept = answered{state, kept.answers.next(kept.state.Change, state.Change)}
+		kept = answered{state, kept.answers.Next(kept.state.Change, state.Change)}
 	default:
 		kept = answered{state, NewAnswers()}
 	}

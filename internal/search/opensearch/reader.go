@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"keepsake/internal/base/text"
+	"keepsake/internal/search"
 	"keepsake/internal/search/index"
 )
 
@@ -30,6 +32,7 @@ type Reader struct {
 	words     string
 	answers   *Answers
 	fields    []index.FieldWeight
+	foresees  *asker                          // notes what is asked, for a search that begins later; nil: it is asked
 	doubt     func(ctx context.Context) error // returns an error if the index does not answer at all; nil: it is not asked
 }
 
@@ -42,17 +45,25 @@ func NewReader(ctx context.Context, c *Client, documents, words string, answers 
 func (r *Reader) LookIn(fields []index.FieldWeight) { r.fields = fields }
 
 // Expect asks in few requests for most of what a search will ask for.
-func (r *Reader) Expect(query func() *index.Query) error {
+func (r *Reader) Expect(query func() *index.Query, all func(search.Reader) error) error {
 	q := query()
-	return r.settle(func(in index.Elsewhere) error {
+	err := r.rounds(func(a *asker) error {
 		for i := range q.Any {
-			if _, err := r.remote(in).Count(q.Any[i].Stem, q.Any[i].Word, q.Scope); err != nil {
+			if _, err := r.remote(a).Count(q.Any[i].Stem, q.Any[i].Word, q.Scope); err != nil {
 				return err
 			}
 		}
-		_, err := index.NewPlan(q, in)
-		return err
+		if _, err := index.NewPlan(q, a); err != nil {
+			return err
+		}
+		ahead := *r
+		ahead.foresees = a
+		return all(&ahead)
 	})
+	if errors.Is(err, errRounds) {
+		return nil // the rest is asked when it is needed
+	}
+	return err
 }
 
 // Languages returns the languages of the documents.
@@ -66,10 +77,18 @@ func (r *Reader) Languages() (set text.LanguageSet, err error) {
 
 // Count is described at index.Snapshot, like the methods below.
 func (r *Reader) Count(stem, word, scope string, step index.Step) (docs int64, err error) {
-	err = r.settle(func(in index.Elsewhere) (err error) {
+	count := func(in index.Elsewhere) (err error) {
 		docs, err = r.remote(in).Count(stem, word, scope)
 		return err
-	})
+	}
+	if r.foresees == nil {
+		err = r.settle(count)
+		return docs, err
+	}
+	blind, err := r.foresees.ahead(count)
+	if blind {
+		return 0, errBlind // a word that documents have leads to other questions than one that they do not have
+	}
 	return docs, err
 }
 
@@ -100,6 +119,9 @@ func (r *Reader) Search(q *index.Query, step index.Step) (*index.Found, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if r.foresees != nil {
+		return plan.Found, nil
 	}
 	if findsNothing(plan) {
 		return foundOf(q, plan, &found{})
@@ -150,14 +172,28 @@ func (r *Reader) remote(in index.Elsewhere) *index.Remote {
 	return &index.Remote{In: in, Fields: r.fields}
 }
 
+// errBlind ends what is read ahead when it depends on the answer to a question that was not asked yet.
+var errBlind = errors.New("a question has no answer yet")
+
+var errRounds = &Error{State: Failed, Type: "a search has too many questions"}
+
 // maxRounds is how often a search asks, which it does until it knows everything. Each answer can lead to other questions.
 const maxRounds = 12
 
-// settle runs do with answers, until it has asked for none that are missing.
+// settle runs do with answers, or ahead of a search, with those that there are.
 func (r *Reader) settle(do func(index.Elsewhere) error) error {
+	if r.foresees != nil {
+		_, err := r.foresees.ahead(do)
+		return err
+	}
+	return r.rounds(func(a *asker) error { return do(a) })
+}
+
+// rounds runs do with answers, until it has asked for none that are missing.
+func (r *Reader) rounds(do func(*asker) error) error {
 	known := map[string]any{}
 	for range maxRounds {
-		a := &asker{earlier: r.answers.earlier, known: known, noted: map[string]bool{}}
+		a := newAsker(known, r.answers)
 		err := do(a)
 		if len(a.missing) == 0 {
 			return err
@@ -166,20 +202,12 @@ func (r *Reader) settle(do func(index.Elsewhere) error) error {
 			return err
 		}
 	}
-	return &Error{State: Failed, Type: "a search has too many questions"}
+	return errRounds
 }
 
 // answer adds the answers to questions to known.
 func (r *Reader) answer(known map[string]any, questions []question) error {
-	var open []question
-	for _, q := range questions {
-		if answer, ok := r.answers.of(q.key); ok {
-			known[q.key] = answer
-		} else {
-			open = append(open, q)
-		}
-	}
-	open, err := r.answerAbsent(known, open)
+	open, err := r.answerTerms(known, questions)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -190,7 +218,7 @@ func (r *Reader) answer(known map[string]any, questions []question) error {
 			name = r.words
 		}
 		body = append(body, encode(object{"index": name, "preference": "_primary", "allow_partial_search_results": false})...)
-		body = append(append(append(body, '\n'), encode(q.body)...), '\n')
+		body = append(append(append(body, '\n'), encode(q.body())...), '\n')
 	}
 	data, err := r.post("/_msearch", body)
 	if err != nil {
@@ -223,37 +251,46 @@ func (r *Reader) keep(known map[string]any, key string, answer any) {
 // shardsKey is the key of the number of shards of the documents.
 const shardsKey = "shards"
 
-// manyTerms is from how many terms on it takes less time to ask first which of them there are at all: of the other spellings of a query,
-// most are in no document.
+// manyTerms is from how many terms on it takes less time to ask for all of them first: of the other spellings of a query, most are in no
+// document.
 const manyTerms = 4
 
-// answerAbsent answers how many documents have terms that no document has, and returns the other questions. An index with several shards
+// wholeKey is the key of whether the files of an index had no deleted documents when that was last seen.
+const wholeKey = "whole"
+
+// answerTerms answers how many documents have terms, as the files of the index have it, and returns the other questions. The files count
+// deleted documents, too, until these are removed, so all that they tell then is which terms no document has. An index with several shards
 // cannot be asked for that.
-func (r *Reader) answerAbsent(known map[string]any, questions []question) (others []question, err error) {
+func (r *Reader) answerTerms(known map[string]any, questions []question) (others []question, err error) {
+	whole, _ := r.answers.before.of(wholeKey)
+	all, counted := r.answers.now.of(statisticsKey)
 	terms := map[string][]string{}
 	n := 0
 	for _, q := range questions {
-		if q.term != "" {
+		if q.term != "" && (q.rare || whole == true && counted && !q.scoped) {
 			field, value := fieldOf(q.term)
 			terms[field] = append(terms[field], value)
 			n++
 		}
 	}
-	if shards, _ := r.answers.of(shardsKey); shards != 1 || n < manyTerms {
+	if shards, _ := r.answers.before.of(shardsKey); shards != 1 || n < manyTerms {
 		return questions, nil
 	}
-	document := object{}
+	document := object{fieldKeys: "-"} // of which it tells how many documents have any: all have the key of a collection
 	for field, values := range terms {
 		document[field] = strings.Join(values, " ")
 	}
 	data, err := r.post("/"+url.PathEscape(r.documents)+"/_termvectors?preference=_primary", encode(object{
-		"doc": document, "term_statistics": true, "field_statistics": false, "positions": false, "offsets": false, "payloads": false,
+		"doc": document, "term_statistics": true, "field_statistics": true, "positions": false, "offsets": false, "payloads": false,
 	}))
 	if err != nil {
 		return nil, away(fmt.Errorf("ask for terms: %w", err))
 	}
 	var answer struct {
 		Fields map[string]struct {
+			Statistics struct {
+				Documents int64 `json:"doc_count"`
+			} `json:"field_statistics"`
 			Terms map[string]struct {
 				Documents int64 `json:"doc_freq"`
 			} `json:"terms"`
@@ -262,11 +299,16 @@ func (r *Reader) answerAbsent(known map[string]any, questions []question) (other
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return nil, &Error{State: Failed, Status: http.StatusOK, Type: "the answer about terms cannot be read", cause: err}
 	}
+	exact := false
+	if counted {
+		exact = answer.Fields[fieldKeys].Statistics.Documents == all.(index.Statistics).Docs
+		r.answers.before.keep(wholeKey, exact)
+	}
 	for _, q := range questions {
 		if q.term != "" {
 			field, value := fieldOf(q.term)
-			if term, ok := answer.Fields[field].Terms[value]; ok && term.Documents == 0 {
-				r.keep(known, q.key, int64(0))
+			if term, ok := answer.Fields[field].Terms[value]; ok && (term.Documents == 0 || exact && !q.scoped) {
+				r.keep(known, q.key, term.Documents)
 				continue
 			}
 		}

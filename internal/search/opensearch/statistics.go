@@ -20,22 +20,25 @@ type counted struct {
 // holds reports whether the statistics can be used after a later change.
 func (c counted) holds(change int64) bool { return change-c.change <= c.Docs/documentsPerChange }
 
+// statisticsKey, before a scope, is the key of statistics.
 const statisticsKey = "statistics "
 
 // Statistics implements index.Elsewhere. The languages are always those of now: documents of another one would not be found.
 func (a *asker) Statistics(scope string) index.Statistics {
-	if earlier, ok := a.earlier[scope]; ok && !ask[bool](a, hasOtherLanguages(scope, earlier.Languages)) {
+	if earlier, ok := a.answers.earlier[scope]; ok && !ask[bool](a, hasOtherLanguages(scope, earlier.Languages)) {
 		return earlier.Statistics
 	}
 	return ask[index.Statistics](a, question{
 		key: statisticsKey + scope,
-		body: object{
-			"size": 0, "track_total_hits": true, "query": scopeQuery(scope),
-			"aggs": object{
-				"titles":    object{"sum": object{"field": fieldTitleLen}},
-				"texts":     object{"sum": object{"field": fieldTextLen}},
-				"languages": object{"terms": object{"field": fieldLanguage, "size": 100}},
-			},
+		body: func() object {
+			return object{
+				"size": 0, "track_total_hits": true, "query": scopeQuery(scope),
+				"aggs": object{
+					"titles":    object{"sum": object{"field": fieldTitleLen}},
+					"texts":     object{"sum": object{"field": fieldTextLen}},
+					"languages": object{"terms": object{"field": fieldLanguage, "size": 100}},
+				},
+			}
 		},
 		read: func(f *found) any {
 			s := index.Statistics{
@@ -62,8 +65,10 @@ func hasOtherLanguages(scope string, known text.LanguageSet) question {
 		query = object{"bool": object{"filter": []object{query, scopeQuery(scope)}}}
 	}
 	return question{
-		key:  "languages " + string(encode(query)),
-		body: object{"size": 0, "track_total_hits": 1, "terminate_after": 1, "query": query},
+		key: "languages " + string(encode(query)),
+		body: func() object {
+			return object{"size": 0, "track_total_hits": 1, "terminate_after": 1, "query": query}
+		},
 		read: func(f *found) any { return f.Hits.Total.Value > 0 },
 	}
 }
