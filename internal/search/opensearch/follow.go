@@ -239,6 +239,7 @@ type worker struct {
 	serving, building *filled
 	check             time.Time // when to look at the indexes again
 	expunge           expunging
+	counting          counting
 	idle              idle
 }
 
@@ -403,6 +404,9 @@ func (w *worker) step(ctx context.Context) (more bool, err error) {
 	}
 	if w.building != nil && w.building.has.Change >= last {
 		return true, w.replace(ctx)
+	}
+	if err := w.count(ctx, now); err != nil {
+		return false, err
 	}
 	if w.serving != nil {
 		return more, w.expunge.run(ctx, w.o.Client, w.serving, w.o.Now())
