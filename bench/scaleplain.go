@@ -75,7 +75,7 @@ func (s *scale) plainBulk(client *opensearch.Client) error {
 	feed, writer := search.NewFeed(source, nil), opensearch.NewWriter(index.NewLexicon())
 	before, began, sent := s.node.CPU(s), time.Now(), int64(0)
 	send := func() error {
-		changes, err := feed.Changes(ctx, "", 0, len(source.list))
+		changes, _, err := feed.Follow(ctx, "", document.Following{})
 		if err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ type given struct {
 	list []document.Change
 }
 
-func (g *given) DocumentChanges(context.Context, string, int64, int) ([]document.Change, error) {
-	return g.list, nil
+func (g *given) FollowDocuments(context.Context, string, document.Following) ([]document.Change, document.State, error) {
+	return g.list, document.State{}, nil
 }
 
 // plainSearches sends searches one after the other.

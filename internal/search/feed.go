@@ -11,7 +11,6 @@ import (
 
 // FeedSource provides the documents to indexes elsewhere.
 type FeedSource interface {
-	DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error)
 	DocumentState(ctx context.Context, workspaceID string) (document.State, error)
 	DocumentStates(ctx context.Context, workspaceIDs []string) (map[string]document.State, error)
 	HadDocumentState(ctx context.Context, workspaceID string, had document.State) (bool, error)
@@ -38,31 +37,17 @@ type Changes struct {
 	Settings bool           // settings of collections are among them
 }
 
-// Changes reads at most limit changes after a number.
-func (f *Feed) Changes(ctx context.Context, workspaceID string, after int64, limit int) (*Changes, error) {
-	changes, err := f.source.DocumentChanges(ctx, workspaceID, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read changes after %d: %w", after, err)
-	}
-	return f.changes(ctx, workspaceID, after, changes)
-}
-
 // Follow reads changes, and returns the state of the documents that has them.
 func (f *Feed) Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error) {
 	changes, now, err := f.source.FollowDocuments(ctx, workspaceID, from)
 	if err != nil {
 		return nil, now, fmt.Errorf("read changes after %d: %w", from.After, err)
 	}
-	c, err := f.changes(ctx, workspaceID, from.After, changes)
-	return c, now, err
-}
-
-func (f *Feed) changes(ctx context.Context, workspaceID string, after int64, changes []document.Change) (*Changes, error) {
 	s, err := f.load(ctx, workspaceID) // after the changes, so settings that are among them are not missing
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	c := &Changes{Last: after, Bytes: sizeOf(changes)}
+	c := &Changes{Last: from.After, Bytes: sizeOf(changes)}
 	var documents []document.Change
 	for i := range changes {
 		c.Last = changes[i].Number
@@ -73,7 +58,7 @@ func (f *Feed) changes(ctx context.Context, workspaceID string, after int64, cha
 		documents = append(documents, changes[i])
 	}
 	c.List = changesOf(documents, s)
-	return c, nil
+	return c, now, nil
 }
 
 // State returns the state of the documents.

@@ -122,12 +122,6 @@ type prefixed struct {
 
 func (p prefixed) Scan(dest ...any) error { return p.row.Scan(append(p.first, dest...)...) }
 
-// DocumentChanges reads at most limit changes after a number.
-func (s *Documents) DocumentChanges(ctx context.Context, workspaceID string, after int64, limit int) ([]document.Change, error) {
-	changes, _, err := s.FollowDocuments(ctx, workspaceID, document.Following{After: after, Limit: limit})
-	return changes, err
-}
-
 // ChangedWorkspaces implements document.Store.
 func (s *Documents) ChangedWorkspaces(ctx context.Context) (map[string]document.State, error) {
 	var c Conditions

@@ -83,7 +83,7 @@ func TestProcessesWriteSideBySide(t *testing.T) {
 		if err != nil || last.Change != want {
 			t.Errorf("%s: the last change is %d, %v, want %d", id, last.Change, err, want)
 		}
-		changes, err := stores[0].Documents.DocumentChanges(t.Context(), id, 0, 10_000)
+		changes, _, err := stores[0].Documents.FollowDocuments(t.Context(), id, document.Following{Limit: 10_000})
 		if err != nil || len(changes) != len(list) {
 			t.Errorf("%s: %d changes stand, %v, want %d", id, len(changes), err, len(list))
 		}

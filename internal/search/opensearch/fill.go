@@ -65,7 +65,7 @@ func (w *worker) advance(ctx context.Context, f *filled, now document.State) (mo
 	if f.has == now {
 		return false, nil
 	}
-	changes, seen, err := w.changes(ctx, f, now)
+	changes, seen, err := w.changes(ctx, f)
 	if err != nil {
 		return false, err
 	}
@@ -130,16 +130,7 @@ func (w *worker) remember(ctx context.Context, f *filled) error {
 }
 
 // changes reads the next changes for an index, and returns a state of the documents that has them.
-func (w *worker) changes(ctx context.Context, f *filled, now document.State) (*Changes, document.State, error) {
-	if now == f.seen { // as in the middle of an import
-		changes, err := w.o.Source.Changes(ctx, w.id, f.has.Change, f.batch)
-		if err != nil {
-			return nil, now, fmt.Errorf("read changes after %d: %w", f.has.Change, err)
-		}
-		if changes.Last <= now.Change {
-			return changes, now, nil
-		}
-	}
+func (w *worker) changes(ctx context.Context, f *filled) (*Changes, document.State, error) {
 	from := document.Following{After: f.has.Change, Limit: f.batch, Has: f.seen}
 	changes, seen, err := w.o.Source.Follow(ctx, w.id, from)
 	if errors.Is(err, document.ErrLost) {

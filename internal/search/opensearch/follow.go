@@ -16,10 +16,8 @@ import (
 
 // Source provides the changes of documents.
 type Source interface {
-	// Changes reads at most limit changes after a number.
-	Changes(ctx context.Context, workspaceID string, after int64, limit int) (*Changes, error)
-	// Follow does so, too. It also returns a state that has these changes. It returns document.ErrLost if the documents have lost
-	// changes that the index can have.
+	// Follow reads changes, and returns a state that has them. It returns document.ErrLost if the documents have lost changes that the
+	// index can have.
 	Follow(ctx context.Context, workspaceID string, from document.Following) (*Changes, document.State, error)
 	// State returns the state of the documents.
 	State(ctx context.Context, workspaceID string) (document.State, error)

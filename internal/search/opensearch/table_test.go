@@ -105,12 +105,6 @@ func (s *table) state() document.State {
 	return s.rows.now
 }
 
-func (s *table) Changes(_ context.Context, _ string, after int64, limit int) (*opensearch.Changes, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changes(after, limit), nil
-}
-
 func (s *table) Follow(_ context.Context, _ string, f document.Following) (*opensearch.Changes, document.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,7 +114,7 @@ func testCollection(t *testing.T, setup setup) {
 		if got := collectionsOf(t, s, "wsp_a"); got != "notes 0" {
 			t.Errorf("a collection with settings but no documents: %q", got)
 		}
-		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		changes, _, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{Limit: 10})
 		noError(t, err)
 		if diff := cmp.Diff([]document.Change{{Number: 1, Collection: "notes"}, {Number: 3, ID: "d"}}, changes, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
@@ -137,7 +137,7 @@ func testCollection(t *testing.T, setup setup) {
 		}
 		_, err := s.Documents.Collection(t.Context(), "wsp_a", "notes")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
-		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 1, 10)
+		changes, _, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{After: 1, Limit: 10})
 		noError(t, err)
 		if diff := cmp.Diff([]document.Change{{Number: 2, Collection: "notes"}}, changes); diff != "" || collectionsOf(t, s, "wsp_a") != "" {
 			t.Error(diff)

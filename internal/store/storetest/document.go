@@ -135,7 +135,7 @@ func testDocument(t *testing.T, setup setup) {
 		wantProblem(t, s.Documents.DeleteDocument(t.Context(), "wsp_a", "d", nil), problem.NotFound, problem.CodeNotFound)
 		_, err = s.Documents.Document(t.Context(), "wsp_a", "d")
 		wantProblem(t, err, problem.NotFound, problem.CodeNotFound)
-		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		changes, _, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{Limit: 10})
 		noError(t, err)
 		if diff := cmp.Diff([]document.Change{{Number: 2, ID: "d"}}, changes); diff != "" {
 			t.Error(diff)
@@ -146,7 +146,7 @@ func testDocument(t *testing.T, setup setup) {
 		if !created || again.Revision != 1 || again.Change != 3 {
 			t.Errorf("written again: created %v, revision %d, change %d", created, again.Revision, again.Change)
 		}
-		changes, err = s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10)
+		changes, _, err = s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{Limit: 10})
 		noError(t, err)
 		if len(changes) != 1 || changes[0].Document == nil || changes[0].Number != 3 {
 			t.Errorf("changes after it was written again: %+v", changes)
@@ -291,7 +291,7 @@ func testDocument(t *testing.T, setup setup) {
 			})
 		}
 		all.Wait()
-		changes, err := s.Documents.DocumentChanges(t.Context(), "wsp_a", 0, 10_000)
+		changes, _, err := s.Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{Limit: 10_000})
 		noError(t, err)
 		if len(changes) != 8*16*3 {
 			t.Errorf("%d changes, want %d", len(changes), 8*16*3)

@@ -154,8 +154,8 @@ func together(t *testing.T, rt *rapid.T, s *store.Store, many, one string) {
 			rt.Fatalf("listed by %v: %v, %v: %s", f.Tags, errA, errB, diff)
 		}
 	}
-	a, errA := s.Documents.DocumentChanges(ctx, many, 0, 100)
-	b, errB := s.Documents.DocumentChanges(ctx, one, 0, 100)
+	a, _, errA := s.Documents.FollowDocuments(ctx, many, document.Following{Limit: 100})
+	b, _, errB := s.Documents.FollowDocuments(ctx, one, document.Following{Limit: 100})
 	if diff := cmp.Diff(b, a, cmpopts.EquateEmpty()); errA != nil || errB != nil || diff != "" {
 		rt.Fatalf("changes: %v, %v: %s", errA, errB, diff)
 	}
@@ -168,7 +168,7 @@ func follow(t *testing.T, rt *rapid.T, s *store.Store, workspaceID string) {
 	model, seen := map[string]string{}, map[string]string{}
 	changes, at := int64(0), int64(0)
 	catchUp := func(limit int) int {
-		page, err := s.Documents.DocumentChanges(ctx, workspaceID, at, limit)
+		page, _, err := s.Documents.FollowDocuments(ctx, workspaceID, document.Following{After: at, Limit: limit})
 		if err != nil {
 			rt.Fatal(err)
 		}

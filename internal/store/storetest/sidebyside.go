@@ -128,7 +128,7 @@ func testCountsSideBySide(t *testing.T, setup pairSetup) {
 			return err
 		})
 		wantWinners(t, errs, 10, problem.CodeLimitReached)
-		changes, err := p[1].Documents.DocumentChanges(t.Context(), "wsp_a", 0, 99)
+		changes, _, err := p[1].Documents.FollowDocuments(t.Context(), "wsp_a", document.Following{Limit: 99})
 		noError(t, err)
 		for i, c := range changes {
 			if c.Number != int64(i+1) {
