@@ -121,7 +121,6 @@ func (s *scale) opensearch(method, path string, body, into any) error {
 // beside runs a mix while something fails, and until searches find everything again, and prints its outcomes.
 func (s *scale) beside(f fault) error {
 	fmt.Printf("\n%s, for %v; load %s\n", f.name, *faultLength, load())
-	began, before := time.Now(), s.spent()
 	m := s.startMix()
 	err := f.run()
 	back := time.Duration(0)
@@ -132,7 +131,6 @@ func (s *scale) beside(f fault) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	fmt.Printf("%32s  %s: instances, PostgreSQL, Redis, OpenSearch\n", "CPU of a second", s.spent().each(before, int(time.Since(began).Seconds())))
 	for kind, name := range kinds {
 		m.kinds[kind].print(name)
 	}
