@@ -29,9 +29,6 @@ type counting struct {
 // another index is filled, and replaces this one.
 func (w *worker) count(ctx context.Context, now document.State) error {
 	c, at := &w.counting, w.o.Now()
-	if c.next.IsZero() {
-		c.next = at.Add(countEvery)
-	}
 	if w.o.Documents == nil || w.serving == nil || w.building != nil || w.serving.has != now || at.Before(c.next) {
 		return nil
 	}

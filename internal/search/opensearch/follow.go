@@ -247,6 +247,7 @@ func newWorker(o FollowerOptions, owner *Owner, workspaceID string) *worker {
 		ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	w.report.set(func(p *Progress) { p.State, p.Filling = Healthy, -1 }, o.Now())
+	w.counting.next = o.Now().Add(countEvery)
 	return w
 }
 
