@@ -24,8 +24,8 @@ type Options struct {
 	MaxBytes func(workspaceID string) *int64
 	// Changed is called after a change is committed. number is 0 if only the store knows it.
 	Changed func(workspaceID string, number int64)
-	// Stored is called with the documents of a chunk of an import, and the mark of its transaction, after it is committed. Changed follows for several chunks
-	// together.
+	// Stored is called with the documents of a chunk of an import, and the mark of its transaction, after it is committed. Changed follows
+	// for several chunks together.
 	Stored func(workspaceID string, documents []*Document, mark int64)
 	// Pace, if not nil, makes an import wait until the index has a change, so that the next search does not wait for it. It
 	// returns in bounded time. After an error, the import continues without it.

@@ -1,7 +1,7 @@
 // Package opensearch keeps the documents of workspaces in OpenSearch, and follows their changes there.
 //
-// Read client.go (requests), failure.go (what can go wrong), bulk.go (several documents), follow.go (keeping an index up to date)
-// and wait.go (searches that wait for a change).
+// Read client.go (requests), failure.go (what can go wrong), bulk.go (several documents), follow.go and worker.go (keeping indexes
+// up to date), and wait.go (searches that wait for a change).
 package opensearch
 
 import (
